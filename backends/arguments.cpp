@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/backends/arguments.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/program/check_weights.h>
@@ -66,19 +65,15 @@ std::string shape_text(const Operand& operand) {
 /// `fitting` is what has the right size, for the message.
 void learn(Sizes& sizes, const Extent& extent, std::int64_t size, const std::string& of,
            const std::string& fitting = {}) {
-  if (size < 1)
-    throw UserError({of + " is empty", {}, extent.name + " = " + std::to_string(size), "at least 1"});
+  if (size < 1) throw UserError(of + " is empty", extent.name + " = " + std::to_string(size), "at least 1");
   if (size % extent.multiple != 0)
-    throw UserError({of + " does not have a size of this kernel",
-                     {},
-                     extent.name + " = " + std::to_string(size),
-                     "a multiple of " + std::to_string(extent.multiple)});
+    throw UserError(of + " does not have a size of this kernel", extent.name + " = " + std::to_string(size),
+                    "a multiple of " + std::to_string(extent.multiple));
   const auto [known, is_new] = sizes.emplace(extent.name, size);
   if (is_new || known->second == size) return;
-  throw UserError({of + " and the operands before it disagree about " + extent.name,
-                   {},
-                   extent.name + " = " + std::to_string(size),
-                   extent.name + " = " + std::to_string(known->second) + ", as in these" + fitting});
+  throw UserError(of + " and the operands before it disagree about " + extent.name,
+                  extent.name + " = " + std::to_string(size),
+                  extent.name + " = " + std::to_string(known->second) + ", as in these" + fitting);
 }
 
 /// ": an array of [12, 100]": the array's shape with the sizes that are known.
@@ -91,10 +86,8 @@ std::string with_sizes(const Operand& operand, const Array& array, const Sizes& 
 }
 
 void check_shape(const Operand& operand, const Array& array, Sizes& sizes) {
-  const UserError wrong({"operand " + operand.name + " has another shape",
-                         {},
-                         text_of_shape(array.shape()),
-                         shape_text(operand)});
+  const UserError wrong("operand " + operand.name + " has another shape", text_of_shape(array.shape()),
+                        shape_text(operand));
   if (array.shape().size() != operand.shape.size()) throw wrong;
   for (std::size_t i = 0; i < operand.shape.size(); ++i) {
     const Extent& extent = operand.shape[i];
@@ -115,9 +108,9 @@ void refuse_unknown(const std::map<std::string, Value>& given, const std::vector
     const bool is_weights = sparse != nullptr && sparse->name == name;
     const std::string packed = "; the weights of " + name + " are packed into the schedule" +
                                (algorithm.takes_any_weights() ? ", or given as Arguments::weights" : "");
-    throw UserError({is_weights ? "the sparse operand is given as an array"
-                                : "the algorithm has no " + kind + " of that name",
-                     algorithm.text(), name, accepted + (is_weights ? packed : did_you_mean(name, known))});
+    throw UserError(is_weights ? "the sparse operand is given as an array"
+                               : "the algorithm has no " + kind + " of that name",
+                    algorithm.text(), name, accepted + (is_weights ? packed : did_you_mean(name, known)));
   }
 }
 
@@ -139,11 +132,11 @@ void refuse_shared_output(const Algorithm& algorithm, const Arguments& arguments
   if (written == arguments.tensors.end() || written->second == nullptr) return;
   for (const auto& [name, array] : arguments.tensors) {
     if (name == output || array != written->second) continue;
-    throw UserError({fmt::format("the output {} is the array of the operand {}", output, name),
-                     algorithm.text(), fmt::format("one array given as {} and as {}", name, output),
-                     fmt::format("an array of its own for {0}: Array of_{0}(DType::{1}, {{…}}), {{\"{0}\", "
-                                 "&of_{0}}}",
-                                 output, name_of(array->dtype()))});
+    throw UserError(fmt::format("the output {} is the array of the operand {}", output, name),
+                    algorithm.text(), fmt::format("one array given as {} and as {}", name, output),
+                    fmt::format("an array of its own for {0}: Array of_{0}(DType::{1}, {{…}}), {{\"{0}\", "
+                                "&of_{0}}}",
+                                output, name_of(array->dtype())));
   }
 }
 
@@ -151,14 +144,12 @@ const Array& array_of(const Operand& operand, const Algorithm& algorithm, const 
   const auto found = arguments.tensors.find(operand.name);
   const bool is_named = found != arguments.tensors.end();
   if (!is_named || found->second == nullptr)
-    throw UserError({"operand " + operand.name + " is not given", algorithm.text(),
-                     is_named ? "a null pointer" : "nothing",
-                     "an array of " + std::string(name_of(operand.dtype)) + " " + shape_text(operand)});
+    throw UserError("operand " + operand.name + " is not given", algorithm.text(),
+                    is_named ? "a null pointer" : "nothing",
+                    "an array of " + std::string(name_of(operand.dtype)) + " " + shape_text(operand));
   if (found->second->dtype() != operand.dtype)
-    throw UserError({"operand " + operand.name + " has another element type",
-                     {},
-                     std::string(name_of(found->second->dtype())),
-                     std::string(name_of(operand.dtype))});
+    throw UserError("operand " + operand.name + " has another element type",
+                    std::string(name_of(found->second->dtype())), std::string(name_of(operand.dtype)));
   return *found->second;
 }
 
@@ -183,15 +174,13 @@ Sizes checked(const Algorithm& algorithm, const SparseTensor* weights, const Arg
     const Array& array = array_of(operand, algorithm, arguments);
     const std::int64_t span = span_of(operand, sizes);
     if (array.size() >= span) continue;
-    throw UserError({"operand " + operand.name + " is too small for its strides",
-                     {},
-                     std::to_string(array.size()) + " elements",
-                     "at least " + std::to_string(span)});
+    throw UserError("operand " + operand.name + " is too small for its strides",
+                    std::to_string(array.size()) + " elements", "at least " + std::to_string(span));
   }
   for (const std::string& scalar : algorithm.scalars) {
     if (arguments.scalars.count(scalar) != 0) continue;
-    throw UserError({"scalar " + scalar + " is not given", algorithm.text(), "nothing",
-                     "a number: {\"" + scalar + "\", 1.0}"});
+    throw UserError("scalar " + scalar + " is not given", algorithm.text(), "nothing",
+                    "a number: {\"" + scalar + "\", 1.0}");
   }
   return sizes;
 }
@@ -200,22 +189,20 @@ const SparseTensor* chosen_weights(const Algorithm& algorithm, const SparseTenso
                                    const Arguments& arguments) {
   const SparseTensor* given = arguments.weights.get();
   if (given == nullptr || given == example) return example;
-  if (example == nullptr || !algorithm.takes_any_weights()) {
-    throw UserError({"the kernel was made for other weights", algorithm.text(), given->format().text(),
-                     "weights of its own: no size of its sparse operand is given at launch"});
-  }
+  if (example == nullptr || !algorithm.takes_any_weights())
+    throw UserError("the kernel was made for other weights", algorithm.text(), given->format().text(),
+                    "weights of its own: no size of its sparse operand is given at launch");
   weft::check_weights(algorithm, given);
-  if (!is_packed_like(*given, *example)) {
-    throw UserError({"the weights are not packed as the kernel reads them", algorithm.text(),
-                     packing_text(*given), packing_text(*example)});
-  }
+  if (!is_packed_like(*given, *example))
+    throw UserError("the weights are not packed as the kernel reads them", algorithm.text(),
+                    packing_text(*given), packing_text(*example));
   return given;
 }
 
 }  // namespace
 
 Sizes check_arguments(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
-                      std::source_location place) {
+                      CallPlace place) {
   return user_call(place, [&] { return checked(algorithm, weights, arguments); });
 }
 
@@ -235,16 +222,16 @@ void require_sizes_from_launch(const Algorithm& algorithm) {
         if (has(other, extent.name)) strided.push_back(other.name);
       }
       throw UserError(
-          {"no launch can tell the size " + extent.name, algorithm.text(),
-           fmt::format("{} in operands with strides alone ({}), whose arrays may have any shape", extent.name,
-                       fmt::join(strided, ", ")),
-           "a number in place of " + extent.name + ", or " + extent.name + " in an operand without strides"});
+          "no launch can tell the size " + extent.name, algorithm.text(),
+          fmt::format("{} in operands with strides alone ({}), whose arrays may have any shape", extent.name,
+                      fmt::join(strided, ", ")),
+          "a number in place of " + extent.name + ", or " + extent.name + " in an operand without strides");
     }
   }
 }
 
 const SparseTensor* weights_of(const Algorithm& algorithm, const SparseTensor* example,
-                               const Arguments& arguments, std::source_location place) {
+                               const Arguments& arguments, CallPlace place) {
   return user_call(place, [&] { return chosen_weights(algorithm, example, arguments); });
 }
 

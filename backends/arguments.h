@@ -2,12 +2,12 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
+#include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <source_location>
 #include <string>
 
 namespace weft {
@@ -26,9 +26,8 @@ struct Arguments {
 /// have them. UserError, naming the operand, when one is missing, has another element type or shape, or two
 /// disagree about a size; when a scalar is missing; when an array or a scalar is given that the algorithm
 /// does not have; as require_sizes_from_launch.
-std::map<std::string, std::int64_t> check_arguments(
-    const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
-    std::source_location place = std::source_location::current());
+std::map<std::string, std::int64_t> check_arguments(const Algorithm& algorithm, const SparseTensor* weights,
+                                                    const Arguments& arguments, CallPlace place = {});
 
 /// Throws UserError where a size is open that no launch could tell: arrays of operands with strides have any
 /// shape, so that a size is found in one without strides, or in the weights.
@@ -38,7 +37,6 @@ void require_sizes_from_launch(const Algorithm& algorithm);
 /// `example` that the kernel was made with. UserError when the kernel takes no others, as check_weights says,
 /// or when they are not packed like the example: format, parameters, element types, layout.
 const SparseTensor* weights_of(const Algorithm& algorithm, const SparseTensor* example,
-                               const Arguments& arguments,
-                               std::source_location place = std::source_location::current());
+                               const Arguments& arguments, CallPlace place = {});
 
 }  // namespace weft

@@ -13,9 +13,7 @@
 #include <weft/scheduler/program/build_program.h>
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
-#include <cstring>
 
 namespace weft {
 
@@ -46,10 +44,8 @@ struct BoundKernel::State {
     if (found != placed.end()) return *found;
     std::vector<std::string_view> names;
     for (const Placed& each : placed) names.push_back(each.name);
-    throw UserError({"the kernel has no operand of that name",
-                     {},
-                     name,
-                     fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
+    throw UserError("the kernel has no operand of that name", name,
+                    fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
   }
 
   /// One that has these elements.
@@ -63,16 +59,12 @@ struct BoundKernel::State {
       for (const Placed& each : placed) {
         if (each.contents) operands.push_back(each.name);
       }
-      throw UserError({fmt::format("{} is a workspace, which holds nothing between launches", name),
-                       {},
-                       name,
-                       fmt::format("an operand: {}", fmt::join(operands, ", "))});
+      throw UserError(fmt::format("{} is a workspace, which holds nothing between launches", name), name,
+                      fmt::format("an operand: {}", fmt::join(operands, ", ")));
     }
     if (array.dtype() == found.contents->dtype && array.shape() == found.contents->shape) return found;
-    throw UserError({fmt::format("an array does not fit operand {}", name),
-                     {},
-                     text(array.dtype(), array.shape()),
-                     text(found.contents->dtype, found.contents->shape) + ", as it was bound"});
+    throw UserError(fmt::format("an array does not fit operand {}", name), text(array.dtype(), array.shape()),
+                    text(found.contents->dtype, found.contents->shape) + ", as it was bound");
   }
 };
 
@@ -86,14 +78,14 @@ void check_device(const Target& target, const Device& device) {
                               (!is_simulated_only(target) || d.name == "sim:" + target.name)
                         : d.kind == DeviceKind::cpu;
   if (fits) return;
-  throw UserError({"the device does not run this kernel", device.name(),
-                   d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
-                   !target.is_gpu() ? std::string("Device::cpu() (--device cpu), or a schedule for a GPU")
-                   : is_simulated_only(target) ? fmt::format("sim:{0}: no hardware has {0}", target.name)
-                                               : fmt::format("Device::simulator(\"{0}\") (--device sim:{0}), "
-                                                             "a CUDA device that runs {0}, or a kernel for "
-                                                             "this device",
-                                                             target.name)});
+  throw UserError("the device does not run this kernel", device.name(),
+                  d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
+                  !target.is_gpu() ? std::string("Device::cpu() (--device cpu), or a schedule for a GPU")
+                  : is_simulated_only(target) ? fmt::format("sim:{0}: no hardware has {0}", target.name)
+                                              : fmt::format("Device::simulator(\"{0}\") (--device sim:{0}), "
+                                                            "a CUDA device that runs {0}, or a kernel for "
+                                                            "this device",
+                                                            target.name));
 }
 
 /// The step that made each buffer of shared memory or registers, by the name that it has in PTX: the first
@@ -154,7 +146,7 @@ std::shared_ptr<BoundKernel::State> bound_to(const Device& device, const Kernel&
 
 }  // namespace
 
-BoundKernel Kernel::bind(const Device& device, const Arguments& arguments, std::source_location place) const {
+BoundKernel Kernel::bind(const Device& device, const Arguments& arguments, CallPlace place) const {
   return user_call(place, [&] {
     BoundKernel bound;
     check_device(state(place).target, device);
@@ -163,7 +155,7 @@ BoundKernel Kernel::bind(const Device& device, const Arguments& arguments, std::
   });
 }
 
-void Kernel::operator()(const Device& device, const Arguments& arguments, std::source_location place) const {
+void Kernel::operator()(const Device& device, const Arguments& arguments, CallPlace place) const {
   user_call(place, [&] {
     const BoundKernel bound = bind(device, arguments, place);
     const Stream stream(device);
@@ -175,47 +167,44 @@ void Kernel::operator()(const Device& device, const Arguments& arguments, std::s
   });
 }
 
-BoundKernel::State& BoundKernel::state(std::source_location place) const {
+BoundKernel::State& BoundKernel::state(CallPlace place) const {
   return held(state_, "BoundKernel", "Kernel::bind()", place);
 }
 
-void BoundKernel::launch(StreamHandle stream, std::source_location place) const {
+void BoundKernel::launch(StreamHandle stream, CallPlace place) const {
   user_call(place, [&] {
     const State& bound = state(place);
-    if (bound.launch) {
+    if (bound.launch)
       bound.launch->launch(stream);
-    } else {
+    else
       bound.kernel->cpu->run(bound.pointers, bound.scalars, bound.extents, bound.kernel->options.threads);
-    }
   });
 }
 
-void BoundKernel::poison_output(std::source_location place) const {
+void BoundKernel::poison_output(CallPlace place) const {
   user_call(place, [&] {
     State& bound = state(place);
     bound.placed[bound.output].memory.poison();
   });
 }
 
-void BoundKernel::upload(const std::string& operand, const Array& array, std::source_location place) const {
+void BoundKernel::upload(const std::string& operand, const Array& array, CallPlace place) const {
   user_call(place, [&] {
     State& bound = state(place);
     State::Placed& found = bound.find(operand, array);
     if (found.contents->is_coordinates)
       throw UserError(
-          {"the places of the weights' entries cannot be replaced",
-           {},
-           operand,
-           "their values alone; for other places another kernel, or Arguments::weights at binding"});
+          "the places of the weights' entries cannot be replaced", operand,
+          "their values alone; for other places another kernel, or Arguments::weights at binding");
     found.memory.upload(array.data(), array.bytes());
   });
 }
 
-void BoundKernel::download(const std::string& operand, Array& array, std::source_location place) const {
+void BoundKernel::download(const std::string& operand, Array& array, CallPlace place) const {
   user_call(place, [&] { state(place).find(operand, array).memory.download(array.data(), array.bytes()); });
 }
 
-std::uint64_t BoundKernel::address(const std::string& operand, std::source_location place) const {
+std::uint64_t BoundKernel::address(const std::string& operand, CallPlace place) const {
   return user_call(place, [&] { return state(place).find(operand).memory.address(); });
 }
 

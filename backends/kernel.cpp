@@ -10,7 +10,6 @@
 #include <weft/backends/pieced_kernel.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/backends/runtime/thread_pool.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/statistics/statistics.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/ir/print.h>
@@ -25,7 +24,7 @@ namespace weft {
 namespace {
 
 Resources resources_of(const cuda::PtxasReport& report) {
-  const cuda::Resources worst = report.worst();
+  const cuda::FunctionResources worst = report.worst();
   Resources resources;
   resources.registers = worst.registers;
   resources.spill_bytes = static_cast<std::int64_t>(worst.spill_store_bytes + worst.spill_load_bytes);
@@ -57,8 +56,8 @@ bool emit_by_llvm(Kernel::State& state, const Dump& dump) {
 void make_gpu_code(Kernel::State& state, const Dump& dump) {
   const Target& target = state.target;
   if (is_simulated_only(target) && state.options.emitter == Emitter::cuda)
-    throw UserError({"CUDA's compilers do not know a target that no hardware has", state.lowered.program.name,
-                     target.name, "Emitter::llvm, and the simulator"});
+    throw UserError("CUDA's compilers do not know a target that no hardware has", state.lowered.program.name,
+                    target.name, "Emitter::llvm, and the simulator");
   bool in_pieces = false;
   if (state.options.emitter == Emitter::cuda) {
     state.cuda_source = dump.edited("kernel.cu", source_of(state));
@@ -81,10 +80,8 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
 
 void check_options(const KernelOptions& options) {
   if (options.threads >= 0 && options.threads <= ThreadPool::most_threads) return;
-  throw UserError({"compiling a kernel",
-                   {},
-                   fmt::format("{} threads", options.threads),
-                   fmt::format("1 to {} threads, or 0 for one a core", ThreadPool::most_threads)});
+  throw UserError("compiling a kernel", fmt::format("{} threads", options.threads),
+                  fmt::format("1 to {} threads, or 0 for one a core", ThreadPool::most_threads));
 }
 
 std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOptions& options) {
@@ -92,9 +89,8 @@ std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOp
   require_sizes_from_launch(schedule.algorithm());
   const Dump dump(schedule.program().name);
   auto state = std::make_shared<Kernel::State>(schedule, options);
-  for (std::size_t i = 0; i < schedule.history().size(); ++i) {
+  for (std::size_t i = 0; i < schedule.history().size(); ++i)
     dump.program(i == 0 ? "algorithm" : schedule.steps()[i - 1].name, schedule.history()[i]);
-  }
   require_compilable(schedule, state->target);
   state->lowered = lower(
       schedule.program(), state->target,
@@ -112,20 +108,20 @@ std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOp
 
 }  // namespace
 
-Kernel compile(const Schedule& schedule, const KernelOptions& options, std::source_location place) {
+Kernel compile(const Schedule& schedule, const KernelOptions& options, CallPlace place) {
   Kernel kernel;
   kernel.state_ = user_call(place, [&] { return compiled(schedule, options); });
   return kernel;
 }
 
-Kernel::State& Kernel::state(std::source_location place) const {
+Kernel::State& Kernel::state(CallPlace place) const {
   return held(state_, "Kernel", "compile()", place);
 }
 
-Kernel Kernel::with_ptx(std::string ptx, std::source_location place) const {
+Kernel Kernel::with_ptx(std::string ptx, CallPlace place) const {
   return user_call(place, [&] {
     if (!target(place).is_gpu())
-      throw UserError({"replacing a kernel's PTX", {}, "the target " + target().name, "a GPU target"});
+      throw UserError("replacing a kernel's PTX", "the target " + target().name, "a GPU target");
     Kernel edited;
     edited.state_ = std::make_shared<State>(*state_);
     edited.state_->ptx = std::move(ptx);
@@ -135,33 +131,33 @@ Kernel Kernel::with_ptx(std::string ptx, std::source_location place) const {
   });
 }
 
-const Schedule& Kernel::schedule(std::source_location place) const {
+const Schedule& Kernel::schedule(CallPlace place) const {
   return state(place).schedule;
 }
-const Target& Kernel::target(std::source_location place) const {
+const Target& Kernel::target(CallPlace place) const {
   return state(place).target;
 }
-const ThreadProgram& Kernel::lowered(std::source_location place) const {
+const ThreadProgram& Kernel::lowered(CallPlace place) const {
   return state(place).lowered;
 }
-std::string Kernel::program_text(std::source_location place) const {
+std::string Kernel::program_text(CallPlace place) const {
   return ir::print(state(place).schedule.program());
 }
-std::string Kernel::ptx(std::source_location place) const {
+std::string Kernel::ptx(CallPlace place) const {
   return state(place).ptx;
 }
-std::string Kernel::assembly(std::source_location place) const {
+std::string Kernel::assembly(CallPlace place) const {
   const State& made = state(place);
   return made.cpu ? made.cpu->assembly() : std::string();
 }
-const std::string& Kernel::cubin(std::source_location place) const {
+const std::string& Kernel::cubin(CallPlace place) const {
   return state(place).cubin;
 }
-const std::optional<Resources>& Kernel::resources(std::source_location place) const {
+const std::optional<Resources>& Kernel::resources(CallPlace place) const {
   return state(place).resources;
 }
 
-std::string Kernel::cuda_source(std::source_location place) const {
+std::string Kernel::cuda_source(CallPlace place) const {
   return user_call(place, [&] {
     const State& made = state(place);
     const bool is_known = !made.cuda_source.empty() || !made.target.is_gpu();
@@ -198,13 +194,12 @@ std::string explained(const Kernel::State& state) {
                         cluster ? fmt::format(", clusters of {} blocks", cluster->blocks) : "");
     for (const std::string& advice : advice_on(schedule)) text += "            " + advice + "\n";
   }
-  if (const auto balance = balance_of(schedule)) {
+  if (const auto balance = balance_of(schedule))
     text += fmt::format(
         "  balance   {} blocks of rows, the fullest {:.2f} times the mean entries; {} groups of threads in "
         "each, "
         "{:.2f} times\n",
         balance->blocks, balance->of_blocks, balance->groups, balance->of_groups);
-  }
   if (const auto& resources = state.resources) {
     text += fmt::format("  ptxas     {} registers, {} bytes spilled\n", resources->registers,
                         resources->spill_bytes);
@@ -241,11 +236,11 @@ std::vector<std::string> files_written(const Kernel& kernel, const Kernel::State
 
 }  // namespace
 
-std::string Kernel::explain(std::source_location place) const {
+std::string Kernel::explain(CallPlace place) const {
   return user_call(place, [&] { return explained(state(place)); });
 }
 
-std::vector<std::string> Kernel::write_to(const std::string& folder, std::source_location place) const {
+std::vector<std::string> Kernel::write_to(const std::string& folder, CallPlace place) const {
   return user_call(place, [&] { return files_written(*this, state(place), folder); });
 }
 

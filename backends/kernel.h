@@ -4,12 +4,12 @@
 #include <weft/backends/arguments.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/stream.h>
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/program/schedule.h>
 
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -49,81 +49,74 @@ struct Resources {
 class BoundKernel {
  public:
   /// Starts the kernel in the stream (on the CPU: runs it). Nothing is allocated, copied or waited for.
-  void launch(StreamHandle stream, std::source_location place = std::source_location::current()) const;
+  void launch(StreamHandle stream, CallPlace place = {}) const;
   /// Overwrites every element of the output with NaN, so that one which the kernel forgets shows.
-  void poison_output(std::source_location place = std::source_location::current()) const;
+  void poison_output(CallPlace place = {}) const;
   /// Puts new contents on the device. UserError when there is no such operand, when the array has another
   /// element type or shape than the one that was bound, and for where the entries of weights stand.
-  void upload(const std::string& operand, const Array& array,
-              std::source_location place = std::source_location::current()) const;
+  void upload(const std::string& operand, const Array& array, CallPlace place = {}) const;
   /// Waits for launches in the default stream and copies the operand back. UserError when there is no such
   /// operand, or the array has another element type or shape.
-  void download(const std::string& operand, Array& array,
-                std::source_location place = std::source_location::current()) const;
+  void download(const std::string& operand, Array& array, CallPlace place = {}) const;
   /// The device address of an operand. UserError when there is none of that name.
-  std::uint64_t address(const std::string& operand,
-                        std::source_location place = std::source_location::current()) const;
+  std::uint64_t address(const std::string& operand, CallPlace place = {}) const;
 
   struct State;  ///< what the implementation keeps
 
  private:
   friend class Kernel;
-  State& state(std::source_location place) const;
+  State& state(CallPlace place) const;
   std::shared_ptr<State> state_;
 };
 
 /// A value; copies share the code. UserError from every call of one that compile() did not give.
 class Kernel {
  public:
-  const Schedule& schedule(std::source_location place = std::source_location::current()) const;
+  const Schedule& schedule(CallPlace place = {}) const;
   /// The schedule's, or the CPU where it runs by its meaning.
-  const Target& target(std::source_location place = std::source_location::current()) const;
+  const Target& target(CallPlace place = {}) const;
   /// What the back ends printed.
-  const ThreadProgram& lowered(std::source_location place = std::source_location::current()) const;
+  const ThreadProgram& lowered(CallPlace place = {}) const;
 
   /// Tile level, for people.
-  std::string program_text(std::source_location place = std::source_location::current()) const;
+  std::string program_text(CallPlace place = {}) const;
   /// GPU targets: what LLVM emitted, or the compiler of the CUDA source.
-  std::string ptx(std::source_location place = std::source_location::current()) const;
+  std::string ptx(CallPlace place = {}) const;
   /// GPU targets. UserError for programs that are too long for compilers of C++ (print_source.h).
-  std::string cuda_source(std::source_location place = std::source_location::current()) const;
+  std::string cuda_source(CallPlace place = {}) const;
   /// CPU target.
-  std::string assembly(std::source_location place = std::source_location::current()) const;
+  std::string assembly(CallPlace place = {}) const;
   /// GPU targets, where there was an assembler.
-  const std::string& cubin(std::source_location place = std::source_location::current()) const;
+  const std::string& cubin(CallPlace place = {}) const;
   /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
-  Kernel with_ptx(std::string ptx, std::source_location place = std::source_location::current()) const;
+  Kernel with_ptx(std::string ptx, CallPlace place = {}) const;
   /// GPU targets, where there was an assembler.
-  const std::optional<Resources>& resources(
-      std::source_location place = std::source_location::current()) const;
+  const std::optional<Resources>& resources(CallPlace place = {}) const;
   /// Format statistics, schedule, launch shape, how evenly entries are shared out, resources, and what is
   /// proved (scheduler/limits/proofs.h).
-  std::string explain(std::source_location place = std::source_location::current()) const;
+  std::string explain(CallPlace place = {}) const;
 
   /// Puts weights and arguments on the device. UserError when the arguments do not fit the algorithm, the
   /// device does not run this kernel's target, or an operand has 2^31 elements or more and the kernel indexes
   /// with 32 bits.
-  BoundKernel bind(const Device& device, const Arguments& arguments,
-                   std::source_location place = std::source_location::current()) const;
+  BoundKernel bind(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
   /// Runs once on host arrays: binds, launches, waits, copies the output back.
-  void operator()(const Device& device, const Arguments& arguments,
-                  std::source_location place = std::source_location::current()) const;
+  void operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
 
   /// program.txt, schedule.cpp, schedule.json, lowered.txt, and kernel.ptx, kernel.cu (where it is not too
   /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. RuntimeError when the
   /// folder cannot be written.
-  std::vector<std::string> write_to(const std::string& folder,
-                                    std::source_location place = std::source_location::current()) const;
+  std::vector<std::string> write_to(const std::string& folder, CallPlace place = {}) const;
   /// A folder that other projects add, with nothing of weft in it (export/export.h): this kernel for every
   /// size that it takes. Returns the files. Errors as export_package.
   std::vector<std::string> export_to(const std::string& folder, const ExportOptions& options,
-                                     std::source_location place = std::source_location::current()) const;
+                                     CallPlace place = {}) const;
 
   struct State;  ///< what the implementation keeps
 
  private:
-  friend Kernel compile(const Schedule& schedule, const KernelOptions& options, std::source_location place);
-  State& state(std::source_location place) const;
+  friend Kernel compile(const Schedule& schedule, const KernelOptions& options, CallPlace place);
+  State& state(CallPlace place) const;
   std::shared_ptr<State> state_;
 };
 
@@ -134,7 +127,6 @@ class Kernel {
 /// WEFT_DUMP=folder writes, numbered, the program after every step and pass and the generated texts there; a
 /// kernel.ptx or kernel.cu that stands in that folder edited is what the next compile of the same program
 /// uses.
-Kernel compile(const Schedule& schedule, const KernelOptions& options = {},
-               std::source_location place = std::source_location::current());
+Kernel compile(const Schedule& schedule, const KernelOptions& options = {}, CallPlace place = {});
 
 }  // namespace weft

@@ -4,7 +4,6 @@
 #include <weft/backends/kernel.h>
 #include <weft/backends/llvm/cpu.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 

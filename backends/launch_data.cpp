@@ -27,27 +27,25 @@ std::int64_t elements_of(const ir::Buffer& buffer, const ir::Substitution& sizes
     std::int64_t reach = 0;
     if (__builtin_mul_overflow(extent - 1, evaluated(buffer.strides[i], sizes), &reach) ||
         __builtin_add_overflow(last, reach, &last) || last == std::numeric_limits<std::int64_t>::max())
-      throw UserError({fmt::format("{} is larger than any memory", buffer.name),
-                       {},
-                       "more than 2^63 elements",
-                       "smaller sizes at launch"});
+      throw UserError(fmt::format("{} is larger than any memory", buffer.name), "more than 2^63 elements",
+                      "smaller sizes at launch");
   }
   return last + 1;
 }
 
 void check_index_width(const ir::Program& program, const ir::Buffer& buffer, std::int64_t elements) {
   if (program.index_bits == 64 || elements <= INT32_MAX) return;
-  throw UserError({fmt::format("{} is too large for this kernel", buffer.name), program.name,
-                   fmt::format("{} elements, and the kernel indexes with 32 bits", elements),
-                   "fewer than 2^31 elements, or sizes that are known when the kernel is compiled"});
+  throw UserError(fmt::format("{} is too large for this kernel", buffer.name), program.name,
+                  fmt::format("{} elements, and the kernel indexes with 32 bits", elements),
+                  "fewer than 2^31 elements, or sizes that are known when the kernel is compiled");
 }
 
 void check_index_width(const ir::Program& program, const std::string& extent, std::int64_t size) {
   if (program.index_bits == 64 || size <= program.largest_extent) return;
-  throw UserError({fmt::format("the size {} is too large for this kernel", extent), program.name,
-                   fmt::format("{}, and the kernel indexes with 32 bits", size),
-                   fmt::format("at most {}, or a size that is known when the kernel is compiled",
-                               program.largest_extent)});
+  throw UserError(
+      fmt::format("the size {} is too large for this kernel", extent), program.name,
+      fmt::format("{}, and the kernel indexes with 32 bits", size),
+      fmt::format("at most {}, or a size that is known when the kernel is compiled", program.largest_extent));
 }
 
 class Collecting {
@@ -119,8 +117,8 @@ class Collecting {
     for (std::size_t i = 0; i < data_.grid.size(); ++i) {
       data_.grid[i] = evaluated(launch.grid[i], sizes_);
       if (data_.grid[i] > INT32_MAX)
-        throw UserError({"the grid is too large", data_.function, std::to_string(data_.grid[i]),
-                         "fewer than 2^31 blocks: smaller sizes at launch, or larger tiles of the schedule"});
+        throw UserError("the grid is too large", data_.function, std::to_string(data_.grid[i]),
+                        "fewer than 2^31 blocks: smaller sizes at launch, or larger tiles of the schedule");
     }
     data_.threads = launch.threads;
     data_.shared_bytes = launch.shared_bytes;

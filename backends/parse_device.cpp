@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/backends/parse_device.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/hardware/target.h>
 
@@ -21,12 +20,9 @@ void require_simulated(std::string_view text) {
     if (target.is_gpu()) known.push_back(std::string(prefix) + target.name);
     if (target.is_gpu() && text.substr(prefix.size()) == target.name) return;
   }
-  throw UserError(
-      {"there is no simulated device of that name",
-       {},
-       "'" + std::string(text.substr(0, 64)) + "'",
-       fmt::format("{}{}", fmt::join(known, ", "),
-                   did_you_mean(text, std::vector<std::string_view>(known.begin(), known.end())))});
+  throw UserError("there is no simulated device of that name", "'" + std::string(text.substr(0, 64)) + "'",
+                  fmt::format("{}{}", fmt::join(known, ", "),
+                              did_you_mean(text, std::vector<std::string_view>(known.begin(), known.end()))));
 }
 
 Device device_named(std::string_view text) {
@@ -43,15 +39,13 @@ Device device_named(std::string_view text) {
     if (error == std::errc() && end == digits.data() + digits.size() && ordinal >= 0)
       return Device::cuda(ordinal);
   }
-  throw UserError({"reading the name of a device",
-                   {},
-                   "'" + std::string(text) + "'",
-                   "cpu, cuda, cuda:<number> such as cuda:1, or sim:<architecture> such as sim:sm_90a"});
+  throw UserError("reading the name of a device", "'" + std::string(text) + "'",
+                  "cpu, cuda, cuda:<number> such as cuda:1, or sim:<architecture> such as sim:sm_90a");
 }
 
 }  // namespace
 
-Device parse_device(std::string_view text, std::source_location place) {
+Device parse_device(std::string_view text, CallPlace place) {
   return user_call(place, [&] { return device_named(text); });
 }
 

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <weft/backends/runtime/device.h>
+#include <weft/dsl/errors.h>
 
-#include <source_location>
 #include <string_view>
 
 namespace weft {
 
 /// The device named "cpu", "cuda", "cuda:1" or "sim:sm_90a". UserError when it is not such a name,
 /// RuntimeError when this machine has no CUDA device.
-Device parse_device(std::string_view text, std::source_location place = std::source_location::current());
+Device parse_device(std::string_view text, CallPlace place = {});
 
 }  // namespace weft

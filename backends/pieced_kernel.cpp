@@ -7,7 +7,6 @@
 #include <atomic>
 #include <exception>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -135,7 +134,7 @@ std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const T
     // The assembler turns the order of functions round.
     std::vector<std::string> backwards;
     for (const Share& share : runs[i]) {
-      std::string& text = texts[static_cast<std::size_t>(&share - shares.data())];
+      std::string& text = texts[&share - shares.data()];
       text = llvm_backend::emit_pieces_ptx(*pieced, share.pieces, target);
       backwards.insert(backwards.begin(), text);
     }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/backends/reference.h>
-#include <weft/dsl/errors.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,19 +58,19 @@ class Evaluation {
   Reference run() {
     std::int64_t count = 1;
     for (const std::size_t index : outputs_) count *= extent_[index];
-    sum_.assign(static_cast<std::size_t>(count), 0.0);
-    magnitude_.assign(static_cast<std::size_t>(count), 0.0);
-    or_nan_.assign(static_cast<std::size_t>(count), false);
+    sum_.assign(count, 0.0);
+    magnitude_.assign(count, 0.0);
+    or_nan_.assign(count, false);
     if (weights_ == nullptr) {
       terms_ = 1;
       for (std::size_t i = 0; i < extent_.size(); ++i)
         terms_ *= algorithm_.indices[i].reduction ? extent_[i] : 1;
       add(0, 1.0);
     } else {
-      std::vector<std::int64_t> in_row(static_cast<std::size_t>(weights_->rows()), 0);
+      std::vector<std::int64_t> in_row(weights_->rows(), 0);
       each_weight([&](std::int64_t row, std::int64_t column, double value) {
         set_indices(weight_indices_, row * weights_->columns() + column);
-        terms_ = std::max(terms_, ++in_row[static_cast<std::size_t>(row)]);
+        terms_ = std::max(terms_, ++in_row[row]);
         if (value != 0) add(0, value);
       });
       add_zeros();
@@ -84,8 +83,8 @@ class Evaluation {
     const Operand* sparse = algorithm_.sparse_operand();
     if (sparse == nullptr) weights_ = nullptr;
     if (sparse != nullptr && weights_ == nullptr)
-      throw UserError({"the reference has no weights", algorithm_.text(),
-                       "nothing for the sparse operand " + sparse->name, "its packed weights"});
+      throw UserError("the reference has no weights", algorithm_.text(),
+                      "nothing for the sparse operand " + sparse->name, "its packed weights");
     sizes_ = check_arguments(algorithm_, weights_, arguments_);
   }
 
@@ -96,9 +95,9 @@ class Evaluation {
     for (const std::size_t index : weight_indices_)
       (algorithm_.indices[index].reduction ? columns : rows) *= extent_[index];
     if (rows == weights_->rows() && columns == weights_->columns()) return;
-    throw UserError({"the weights do not fit the algorithm", algorithm_.text(),
-                     fmt::format("{} rows and {} columns", weights_->rows(), weights_->columns()),
-                     fmt::format("{} rows and {} columns", rows, columns)});
+    throw UserError("the weights do not fit the algorithm", algorithm_.text(),
+                    fmt::format("{} rows and {} columns", weights_->rows(), weights_->columns()),
+                    fmt::format("{} rows and {} columns", rows, columns));
   }
 
   std::int64_t size_of_extent(const Extent& extent) const {
@@ -125,8 +124,8 @@ class Evaluation {
       for (const auto& [name, coefficient] : index.terms) result.slope.back()[number_.at(name)] = coefficient;
     }
     const Array& array = *arguments_.tensors.at(operand.name);
-    result.data.resize(static_cast<std::size_t>(array.size()));
-    for (std::int64_t i = 0; i < array.size(); ++i) result.data[static_cast<std::size_t>(i)] = array.get(i);
+    result.data.resize(array.size());
+    for (std::int64_t i = 0; i < array.size(); ++i) result.data[i] = array.get(i);
     return result;
   }
 
@@ -159,9 +158,9 @@ class Evaluation {
   void add_zeros() {
     if (std::ranges::all_of(factors_.front().data, [](double x) { return std::isfinite(x); })) return;
     const std::int64_t columns = weights_->columns();
-    std::vector<bool> counted(static_cast<std::size_t>(weights_->rows() * columns), false);
+    std::vector<bool> counted(weights_->rows() * columns, false);
     each_weight([&](std::int64_t row, std::int64_t column, double value) {
-      counted[static_cast<std::size_t>(row * columns + column)] = value != 0;
+      counted[row * columns + column] = value != 0;
     });
     for (std::size_t place = 0; place < counted.size(); ++place) {
       if (counted[place]) continue;
@@ -199,7 +198,7 @@ class Evaluation {
       magnitude_[at] += std::abs(product);
     }
     for (std::int64_t i = 0; i < count && !std::isfinite(weight); ++i) {
-      if (i < begin || i >= end) or_nan_[static_cast<std::size_t>(place + i * place_step)] = true;
+      if (i < begin || i >= end) or_nan_[place + i * place_step] = true;
     }
   }
 
@@ -260,10 +259,8 @@ class Evaluation {
   std::pair<double, double> evaluate(const Term& term, std::size_t i) const {
     const auto argument = [&](std::size_t a) { return evaluate(term.arguments[a], i); };
     switch (term.kind) {
-      case Term::Kind::sum:
-        return {sum_[i], magnitude_[i]};
-      case Term::Kind::number:
-        return {term.number, std::abs(term.number)};
+      case Term::Kind::sum: return {sum_[i], magnitude_[i]};
+      case Term::Kind::number: return {term.number, std::abs(term.number)};
       case Term::Kind::scalar: {
         const double value = arguments_.scalars.at(term.scalar);
         return {value, std::abs(value)};
@@ -318,7 +315,7 @@ class Evaluation {
 }  // namespace
 
 Reference reference(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
-                    std::source_location place) {
+                    CallPlace place) {
   return user_call(place, [&] { return Evaluation(algorithm, weights, arguments).run(); });
 }
 
@@ -335,18 +332,15 @@ double smallest_normal(DType dtype) {
 
 Difference difference(const Array& result, const Reference& expected) {
   if (result.size() != expected.value.size())
-    throw UserError({"a result of another size is compared with the reference",
-                     {},
-                     text_of_shape(result.shape()),
-                     text_of_shape(expected.value.shape())});
+    throw UserError("a result of another size is compared with the reference", text_of_shape(result.shape()),
+                    text_of_shape(expected.value.shape()));
   Difference d;
   double error = 0;
   double norm = 0;
   for (std::int64_t i = 0; i < result.size(); ++i) {
     const double x = result.get(i);
     const double y = expected.value.get(i);
-    const bool may_be_nan =
-        std::isnan(y) || (!expected.or_nan.empty() && expected.or_nan[static_cast<std::size_t>(i)]);
+    const bool may_be_nan = std::isnan(y) || (!expected.or_nan.empty() && expected.or_nan[i]);
     const bool same_special = (std::isnan(x) && may_be_nan) || x == y;
     if (!std::isfinite(x) || !std::isfinite(y)) {
       if (!same_special && d.wrong < 0) d.wrong = i;

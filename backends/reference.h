@@ -3,10 +3,10 @@
 #pragma once
 
 #include <weft/backends/arguments.h>
+#include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 
 #include <cstdint>
-#include <source_location>
 #include <vector>
 
 namespace weft {
@@ -33,7 +33,7 @@ struct Reference {
 /// its operand there is no product, so that no infinity meets a zero there. UserError when weights are
 /// missing or have other sizes than the algorithm.
 Reference reference(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
-                    std::source_location place = std::source_location::current());
+                    CallPlace place = {});
 
 /// How far a result is from the reference.
 struct Difference {

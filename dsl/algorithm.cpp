@@ -21,24 +21,15 @@ class Writer {
 
   std::string term(const Term& term) const {
     switch (term.kind) {
-      case Term::Kind::sum:
-        return sum();
-      case Term::Kind::number:
-        return fmt::format("{}", term.number);
-      case Term::Kind::scalar:
-        return term.scalar;
-      case Term::Kind::access:
-        return access(term.access);
-      case Term::Kind::add:
-        return operation(term, " + ");
-      case Term::Kind::subtract:
-        return operation(term, " - ");
-      case Term::Kind::multiply:
-        return operation(term, " * ");
-      case Term::Kind::relu:
-        return "relu(" + operation(term, ", ") + ")";
-      case Term::Kind::gelu:
-        return "gelu(" + operation(term, ", ") + ")";
+      case Term::Kind::sum: return sum();
+      case Term::Kind::number: return fmt::format("{}", term.number);
+      case Term::Kind::scalar: return term.scalar;
+      case Term::Kind::access: return access(term.access);
+      case Term::Kind::add: return operation(term, " + ");
+      case Term::Kind::subtract: return operation(term, " - ");
+      case Term::Kind::multiply: return operation(term, " * ");
+      case Term::Kind::relu: return "relu(" + operation(term, ", ") + ")";
+      case Term::Kind::gelu: return "gelu(" + operation(term, ", ") + ")";
     }
     return "?";
   }
@@ -67,9 +58,8 @@ class Writer {
     for (const IndexVariable& index : algorithm_.indices) {
       if (index.reduction) text += index.name + ", ";
     }
-    for (std::size_t i = 0; i < algorithm_.factors.size(); ++i) {
+    for (std::size_t i = 0; i < algorithm_.factors.size(); ++i)
       text += (i == 0 ? "" : " * ") + access(algorithm_.factors[i]);
-    }
     return text + ")";
   }
 

@@ -1,5 +1,4 @@
 #include <weft/dsl/assignment.h>
-#include <weft/dsl/errors.h>
 
 #include <algorithm>
 
@@ -51,17 +50,15 @@ class Build {
       reductions_ = node.reductions;
     }
     if (node.kind == Term::Kind::scalar && std::find(algorithm_.scalars.begin(), algorithm_.scalars.end(),
-                                                     node.scalar) == algorithm_.scalars.end()) {
+                                                     node.scalar) == algorithm_.scalars.end())
       algorithm_.scalars.push_back(node.scalar);
-    }
     for (const Node& argument : node.arguments) term.arguments.push_back(this->term(argument));
     return term;
   }
 
   void make_indices() {
-    for (const AffineIndex& index : algorithm_.output.indices) {
+    for (const AffineIndex& index : algorithm_.output.indices)
       algorithm_.indices.push_back({*index.plain(), extent_of(*index.plain()), false});
-    }
     for (const std::string& name : reductions_) algorithm_.indices.push_back({name, extent_of(name), true});
   }
 

@@ -9,9 +9,7 @@
 #include <weft/dsl/rules.h>
 #include <weft/dsl/tensor.h>
 
-#include <source_location>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace weft {
@@ -139,16 +137,14 @@ Assignment Tensor<Element, rank, storage>::operator=(const Right&) const {
 /// do not fit together, or when a number leaves the element type that it is computed or stored in.
 /// `algorithm("linear", C(m, n) = relu(sum(k, A(m, k) * B(k, n)) + bias(m)))`
 template <class Given>
-Algorithm algorithm(std::string name, const Given& assignment,
-                    std::source_location place = std::source_location::current()) {
+Algorithm algorithm(std::string name, const Given& assignment, CallPlace place = {}) {
   static_assert(std::same_as<Given, Assignment> || detail::has_broken_part<Given>,
                 "weft: an algorithm is made of an assignment such as C(m, n) = sum(k, A(m, k) * B(k, n)); "
                 "accepted: algorithm(\"product\", C(m, n) = sum(k, A(m, k) * B(k, n)))");
-  if constexpr (std::same_as<Given, Assignment>) {
+  if constexpr (std::same_as<Given, Assignment>)
     return detail::build(std::move(name), assignment, place);
-  } else {
+  else
     return {};
-  }
 }
 
 /// Always refused: an algorithm begins with its name.

@@ -40,7 +40,7 @@ class Check {
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& found,
                            const std::string& accepted) const {
-    throw UserError({what, where(), found, accepted});
+    throw UserError(what, where(), found, accepted);
   }
   std::string where() const { return "algorithm " + algorithm_.name + ": " + algorithm_.text(); }
 
@@ -57,13 +57,12 @@ class Check {
   void claim(const std::string& name, const std::string& kind) {
     require_identifier(name, kind, "algorithm " + algorithm_.name);
     const auto [other, fresh] = kind_of_name_.emplace(name, kind);
-    if (!fresh) {
+    if (!fresh)
       refuse("the name " + quoted(name) + " is given twice",
              other->second == kind
                  ? "a name of two " + (kind == "index" ? std::string("indices") : kind + "s")
                  : "a name of " + with_article(other->second) + " and of " + with_article(kind),
              "tensors, indices, scalars and sizes with names of their own");
-    }
   }
 
   void check_names() {
@@ -81,17 +80,15 @@ class Check {
 
   void check_operands() const {
     const std::size_t output = output_operand();
-    for (std::size_t i = 0; i < algorithm_.operands.size(); ++i) {
+    for (std::size_t i = 0; i < algorithm_.operands.size(); ++i)
       check_operand(algorithm_.operands[i], i == output, where());
-    }
   }
 
   std::size_t output_operand() const {
-    if (algorithm_.output.operand >= algorithm_.operands.size()) {
+    if (algorithm_.output.operand >= algorithm_.operands.size())
       refuse("the output is not one of the tensors",
              "tensor number " + std::to_string(algorithm_.output.operand),
              "a number below " + std::to_string(algorithm_.operands.size()));
-    }
     return algorithm_.output.operand;
   }
 
@@ -101,38 +98,33 @@ class Check {
     bool reductions = false;
     for (const IndexVariable& index : algorithm_.indices) {
       variables_[index.name] = &index;
-      if (reductions && !index.reduction) {
+      if (reductions && !index.reduction)
         refuse("the indices are not in order", "output index " + index.name + " after a reduction index",
                "output indices, then reduction indices");
-      }
       reductions = reductions || index.reduction;
     }
     if (!reductions) refuse("nothing is summed over", "no reduction index", "at least one");
   }
 
   void check_access(const TensorAccess& access) const {
-    if (access.operand >= algorithm_.operands.size()) {
+    if (access.operand >= algorithm_.operands.size())
       refuse("an access names no tensor", "tensor number " + std::to_string(access.operand),
              "a number below " + std::to_string(algorithm_.operands.size()));
-    }
     const Operand& tensor = operand(access);
-    if (access.indices.size() != tensor.shape.size()) {
+    if (access.indices.size() != tensor.shape.size())
       refuse("tensor " + tensor.name + " is indexed with a number of indices that is not its rank",
              std::to_string(access.indices.size()) + " indices", std::to_string(tensor.shape.size()));
-    }
     for (const AffineIndex& index : access.indices) {
       std::set<std::string> seen;
       check_size(index.constant, tensor);
       for (const auto& [name, coefficient] : index.terms) {
         check_size(coefficient, tensor);
-        if (!variables_.contains(name)) {
+        if (!variables_.contains(name))
           refuse("tensor " + tensor.name + " is indexed with an index that the algorithm lacks", name,
                  "an index of the output or of the sum");
-        }
-        if (coefficient == 0 || !seen.insert(name).second) {
+        if (coefficient == 0 || !seen.insert(name).second)
           refuse("an index of tensor " + tensor.name + " is not in its shortest form", index.text(),
                  "every index once, with a factor that is not 0");
-        }
       }
     }
   }
@@ -145,17 +137,15 @@ class Check {
   }
 
   void check_accesses() {
-    if (algorithm_.factors.size() != 2) {
+    if (algorithm_.factors.size() != 2)
       refuse("the sum is not over a product of two accesses",
              std::to_string(algorithm_.factors.size()) + " factors", "two");
-    }
     check_access(algorithm_.output);
     for (const TensorAccess& factor : algorithm_.factors) {
       check_access(factor);
-      if (factor.operand == algorithm_.output.operand) {
+      if (factor.operand == algorithm_.output.operand)
         refuse("the output is a factor of its own sum", operand(factor).name,
                "another tensor; the old output may be read outside of the sum");
-      }
     }
   }
 
@@ -164,9 +154,8 @@ class Check {
   void check_output() const {
     std::vector<std::string> names;
     for (const AffineIndex& index : algorithm_.output.indices) {
-      if (index.plain() == nullptr) {
+      if (index.plain() == nullptr)
         refuse("the output is indexed with more than plain indices", index.text(), "an index");
-      }
       names.push_back(*index.plain());
     }
     std::vector<std::string> expected;
@@ -177,9 +166,8 @@ class Check {
     std::set<std::string> seen;
     for (const std::string& name : names) {
       if (!seen.insert(name).second) refuse("an index stands twice in the output", name, "every index once");
-      if (is_reduction(name)) {
+      if (is_reduction(name))
         refuse("an index that is summed over stands in the output", name, "indices that are not summed over");
-      }
     }
     refuse("the output indices are not those of the output, in its order",
            algorithm_.output.indices.front().text(), "one variable for each index of the output");
@@ -187,9 +175,7 @@ class Check {
 
   void check_result() {
     check_term(algorithm_.result, 0);
-    if (sums_ != 1) {
-      refuse("an algorithm has one sum", std::to_string(sums_) + " sums", "one");
-    }
+    if (sums_ != 1) refuse("an algorithm has one sum", std::to_string(sums_) + " sums", "one");
   }
 
   static std::size_t arguments_of(Term::Kind kind) {
@@ -217,18 +203,16 @@ class Check {
     epilogue_.push_back(access);
     for (const AffineIndex& index : access.indices) {
       for (const auto& [name, coefficient] : index.terms) {
-        if (is_reduction(name)) {
+        if (is_reduction(name))
           refuse("an index that is summed over stands outside of the sum", name, "an index of the output");
-        }
       }
     }
     if (access.operand != algorithm_.output.operand) return;
     for (std::size_t i = 0; i < access.indices.size(); ++i) {
       const std::string* name = access.indices[i].plain();
-      if (name == nullptr || *name != *algorithm_.output.indices[i].plain()) {
+      if (name == nullptr || *name != *algorithm_.output.indices[i].plain())
         refuse("the old output is read at another place than is written", text_of(access),
                text_of(algorithm_.output));
-      }
     }
   }
 
@@ -254,16 +238,14 @@ class Check {
     for (const TensorAccess& access : epilogue_) measure(access);
     for (const IndexVariable& index : algorithm_.indices) {
       const auto source = source_of_extent_.find(index.name);
-      if (source == source_of_extent_.end()) {
+      if (source == source_of_extent_.end())
         refuse("index " + index.name + " has no size",
                "only sums such as " + index.name + " + 1 in every access",
                "a tensor that is indexed with " + index.name + " alone");
-      }
-      if (source->second.first != index.extent) {
+      if (source->second.first != index.extent)
         refuse("index " + index.name + " has another size than its tensors",
                index.extent.text() + ", but " + source->second.first.text() + " in " + source->second.second,
                source->second.first.text());
-      }
     }
   }
 
@@ -295,14 +277,12 @@ class Check {
     if (is_sparse(operand(algorithm_.output)))
       refuse("the output is sparse", operand(algorithm_.output).name, "a dense output");
     for (const TensorAccess& access : epilogue_) {
-      if (is_sparse(operand(access))) {
+      if (is_sparse(operand(access)))
         refuse("the sparse operand stands outside of the sum", operand(access).name, "a factor of the sum");
-      }
     }
-    if (is_sparse(operand(algorithm_.factors[0])) && is_sparse(operand(algorithm_.factors[1]))) {
+    if (is_sparse(operand(algorithm_.factors[0])) && is_sparse(operand(algorithm_.factors[1])))
       refuse("two operands are sparse", operand(algorithm_.factors[0]).name + " as both factors",
              "at most one");
-    }
     for (const TensorAccess& factor : algorithm_.factors) {
       if (is_sparse(operand(factor))) check_sparse_access(factor);
     }
@@ -310,29 +290,25 @@ class Check {
 
   void check_sparse_access(const TensorAccess& access) const {
     const Operand& weights = operand(access);
-    if (!weights.strides.empty()) {
+    if (!weights.strides.empty())
       refuse("the sparse operand " + weights.name + " has strides", "strides",
              "a packed tensor without strides");
-    }
     std::set<std::string> seen;
     bool reductions = false;
     for (const AffineIndex& index : access.indices) {
       const std::string* name = index.plain();
-      if (name == nullptr) {
+      if (name == nullptr)
         refuse("the sparse operand is indexed with more than plain indices", index.text(), "an index");
-      }
       if (!seen.insert(*name).second)
         refuse("an index stands twice in the sparse operand", *name, "every index once");
-      if (reductions && !is_reduction(*name)) {
+      if (reductions && !is_reduction(*name))
         refuse("the sparse operand " + weights.name + " has an output index after one that is summed over",
                *name, "output indices first, then indices that are summed over");
-      }
       reductions = reductions || is_reduction(*name);
     }
-    if (is_reduction(*access.indices.front().plain())) {
+    if (is_reduction(*access.indices.front().plain()))
       refuse("the sparse operand " + weights.name + " has no output index", algorithm_.text(),
              "output indices first, then indices that are summed over");
-    }
     for (const IndexVariable& index : algorithm_.indices) {
       if (!index.reduction || seen.contains(index.name)) continue;
       refuse("the sparse operand " + weights.name + " lacks an index that is summed over", index.name,
@@ -350,19 +326,16 @@ class Check {
     }
     const DType factor = operand(algorithm_.factors[0]).dtype;
     const DType other = operand(algorithm_.factors[1]).dtype;
-    if (factor != other) {
+    if (factor != other)
       refuse("the factors of the sum have different element types",
              std::string(name_of(factor)) + " and " + std::string(name_of(other)), "the same for both");
-    }
     const DType output = operand(algorithm_.output).dtype;
-    if (output != factor && output != DType::f32) {
+    if (output != factor && output != DType::f32)
       refuse("the output's element type is neither the factors' nor f32", std::string(name_of(output)),
              std::string(name_of(factor)) + " or f32");
-    }
-    if (algorithm_.accumulator != accumulator_of(factor)) {
+    if (algorithm_.accumulator != accumulator_of(factor))
       refuse("the sum runs in an element type that does not belong to its factors",
              std::string(name_of(algorithm_.accumulator)), std::string(name_of(accumulator_of(factor))));
-    }
     for (const TensorAccess& access : epilogue_) {
       if (size_of(operand(access).dtype) <= size_of(algorithm_.accumulator)) continue;
       refuse(

@@ -17,14 +17,10 @@ struct Range {
 
 Range range_of(DType dtype) {
   switch (dtype) {
-    case DType::f16:
-      return {std::ldexp(1.0, -24), 65504};
-    case DType::bf16:
-      return {std::ldexp(1.0, -133), std::ldexp(255.0, 120)};
-    case DType::f64:
-      return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()};
-    default:
-      return {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()};
+    case DType::f16: return {std::ldexp(1.0, -24), 65504};
+    case DType::bf16: return {std::ldexp(1.0, -133), std::ldexp(255.0, 120)};
+    case DType::f64: return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()};
+    default: return {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()};
   }
 }
 
@@ -42,35 +38,28 @@ class Numbers {
     if (std::abs(result) <= range_of(output.dtype).most) return;
     const bool f32_holds_it = output.dtype != DType::f32 && std::abs(result) <= range_of(DType::f32).most;
     throw UserError(
-        {"the result leaves the element type of the output", where_,
-         fmt::format("{:.7g} where every tensor is 0, stored to {} as {}, which holds numbers up to {:.5g}",
-                     result, output.name, name_of(output.dtype), range_of(output.dtype).most),
-         std::string(f32_holds_it ? "an output of f32, or " : "") + "smaller numbers beside the sum"});
+        "the result leaves the element type of the output", where_,
+        fmt::format("{:.7g} where every tensor is 0, stored to {} as {}, which holds numbers up to {:.5g}",
+                    result, output.name, name_of(output.dtype), range_of(output.dtype).most),
+        std::string(f32_holds_it ? "an output of f32, or " : "") + "smaller numbers beside the sum");
   }
 
  private:
   /// The term where every tensor and every scalar is 0.
   double value(const Term& term) const {
     switch (term.kind) {
-      case Term::Kind::number:
-        check(term.number);
-        return term.number;
-      case Term::Kind::add:
-        return kept(value(term.arguments[0]) + value(term.arguments[1]));
-      case Term::Kind::subtract:
-        return kept(value(term.arguments[0]) - value(term.arguments[1]));
-      case Term::Kind::multiply:
-        return kept(value(term.arguments[0]) * value(term.arguments[1]));
-      case Term::Kind::relu:
-        return std::max(value(term.arguments[0]), 0.0);
+      case Term::Kind::number: check(term.number); return term.number;
+      case Term::Kind::add: return kept(value(term.arguments[0]) + value(term.arguments[1]));
+      case Term::Kind::subtract: return kept(value(term.arguments[0]) - value(term.arguments[1]));
+      case Term::Kind::multiply: return kept(value(term.arguments[0]) * value(term.arguments[1]));
+      case Term::Kind::relu: return std::max(value(term.arguments[0]), 0.0);
       case Term::Kind::gelu: {
         const double argument = value(term.arguments[0]);
         return argument / 2 * (1 + std::erf(argument / std::sqrt(2.0)));
       }
       case Term::Kind::sum:
       case Term::Kind::scalar:
-      case Term::Kind::access:
-        return 0;
+      case Term::Kind::access: return 0;
     }
     return 0;
   }
@@ -79,29 +68,26 @@ class Numbers {
   void check(double number) const {
     const Range range = range_of(algorithm_.accumulator);
     const std::string type(name_of(algorithm_.accumulator));
-    if (!std::isfinite(number)) {
-      throw UserError({"a number is not finite", where_, fmt::format("{}", number),
-                       fmt::format("numbers from {:.5g} to {:.5g}", -range.most, range.most)});
-    }
-    if (std::abs(number) > range.most) {
+    if (!std::isfinite(number))
+      throw UserError("a number is not finite", where_, fmt::format("{}", number),
+                      fmt::format("numbers from {:.5g} to {:.5g}", -range.most, range.most));
+    if (std::abs(number) > range.most)
       throw UserError(
-          {"a number is beyond the type in which the sum runs", where_, fmt::format("{} in {}", number, type),
-           fmt::format("numbers from {:.5g} to {:.5g}, or factors of f64", -range.most, range.most)});
-    }
-    if (number != 0 && std::abs(number) <= range.least / 2) {
-      throw UserError({"a number is 0 in the type in which the sum runs", where_,
-                       fmt::format("{} in {}", number, type),
-                       fmt::format("0, numbers of at least {:.5g} in size, or factors of f64", range.least)});
-    }
+          "a number is beyond the type in which the sum runs", where_, fmt::format("{} in {}", number, type),
+          fmt::format("numbers from {:.5g} to {:.5g}, or factors of f64", -range.most, range.most));
+    if (number != 0 && std::abs(number) <= range.least / 2)
+      throw UserError("a number is 0 in the type in which the sum runs", where_,
+                      fmt::format("{} in {}", number, type),
+                      fmt::format("0, numbers of at least {:.5g} in size, or factors of f64", range.least));
   }
 
   double kept(double result) const {
     const Range range = range_of(algorithm_.accumulator);
     if (std::abs(result) <= range.most) return result;
     throw UserError(
-        {"numbers of the epilogue leave the type in which the sum runs", where_,
-         fmt::format("{:.7g} where every tensor is 0; {}", result, text_of_range(algorithm_.accumulator)),
-         "smaller numbers beside the sum"});
+        "numbers of the epilogue leave the type in which the sum runs", where_,
+        fmt::format("{:.7g} where every tensor is 0; {}", result, text_of_range(algorithm_.accumulator)),
+        "smaller numbers beside the sum");
   }
 
   const Algorithm& algorithm_;

@@ -37,16 +37,15 @@ bool is_addressable(const Operand& operand) {
 
 void check_strides(const Operand& operand, const std::string& where) {
   if (operand.strides.empty()) return;
-  if (operand.strides.size() != operand.shape.size()) {
-    throw UserError({stride_trouble(operand), where,
-                     std::to_string(operand.strides.size()) + " strides for " +
-                         std::to_string(operand.shape.size()) + " dimensions",
-                     "one stride a dimension, in elements"});
-  }
+  if (operand.strides.size() != operand.shape.size())
+    throw UserError(stride_trouble(operand), where,
+                    std::to_string(operand.strides.size()) + " strides for " +
+                        std::to_string(operand.shape.size()) + " dimensions",
+                    "one stride a dimension, in elements");
   for (const std::int64_t stride : operand.strides) {
     if (stride >= 1) continue;
-    throw UserError({stride_trouble(operand), where, "a stride of " + std::to_string(stride),
-                     "strides of at least 1, in elements"});
+    throw UserError(stride_trouble(operand), where, "a stride of " + std::to_string(stride),
+                    "strides of at least 1, in elements");
   }
 }
 
@@ -61,12 +60,11 @@ void check_overlap(const Operand& operand, const std::string& where) {
   std::sort(dimensions.begin(), dimensions.end());
   std::int64_t last = 0;
   for (const auto& [stride, extent] : dimensions) {
-    if (stride <= last) {
+    if (stride <= last)
       throw UserError(
-          {stride_trouble(operand), where,
-           "elements of the output that lie at the same place (stride " + std::to_string(stride) + ")",
-           "a stride of at least " + std::to_string(last + 1) + " there"});
-    }
+          stride_trouble(operand), where,
+          "elements of the output that lie at the same place (stride " + std::to_string(stride) + ")",
+          "a stride of at least " + std::to_string(last + 1) + " there");
     last += stride * (extent - 1);
   }
 }
@@ -74,25 +72,22 @@ void check_overlap(const Operand& operand, const std::string& where) {
 }  // namespace
 
 void check_operand(const Operand& operand, bool is_output, const std::string& where) {
-  if (operand.shape.empty()) {
-    throw UserError(
-        {"tensor " + operand.name + " has no dimensions", where, "an empty shape", "at least 1 dimension"});
-  }
+  if (operand.shape.empty())
+    throw UserError("tensor " + operand.name + " has no dimensions", where, "an empty shape",
+                    "at least 1 dimension");
   for (const Extent& extent : operand.shape) {
-    if (!extent.is_static() && extent.multiple < 1) {
-      throw UserError({"a size of tensor " + operand.name + " is a multiple of nothing", where,
-                       extent.text() + ", a multiple of " + std::to_string(extent.multiple), "at least 1"});
-    }
+    if (!extent.is_static() && extent.multiple < 1)
+      throw UserError("a size of tensor " + operand.name + " is a multiple of nothing", where,
+                      extent.text() + ", a multiple of " + std::to_string(extent.multiple), "at least 1");
     if (!extent.is_static() || extent.value >= 1) continue;
-    throw UserError({"a dimension of tensor " + operand.name + " has no elements", where,
-                     extent.text() + " in sizes " + text_of_shape(operand), "at least 1 in every dimension"});
+    throw UserError("a dimension of tensor " + operand.name + " has no elements", where,
+                    extent.text() + " in sizes " + text_of_shape(operand), "at least 1 in every dimension");
   }
   check_strides(operand, where);
-  if (!is_addressable(operand)) {
-    throw UserError({"tensor " + operand.name + " is larger than any memory", where,
-                     "sizes " + text_of_shape(operand) + ", more than 2^48 elements",
-                     "at most 2^48, also from the first place in memory to the last"});
-  }
+  if (!is_addressable(operand))
+    throw UserError("tensor " + operand.name + " is larger than any memory", where,
+                    "sizes " + text_of_shape(operand) + ", more than 2^48 elements",
+                    "at most 2^48, also from the first place in memory to the last");
   if (is_output) check_overlap(operand, where);
 }
 

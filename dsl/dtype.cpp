@@ -37,9 +37,7 @@ f16::f16(float value) {
 f16::operator float() const {
   const std::uint32_t sign = (bits & 0x8000U) << 16;
   const std::uint32_t magnitude = bits & 0x7FFFU;
-  if (magnitude >= 0x7C00U) {
-    return std::bit_cast<float>(sign | 0x7F800000U | ((magnitude & 0x3FFU) << 13));
-  }
+  if (magnitude >= 0x7C00U) return std::bit_cast<float>(sign | 0x7F800000U | ((magnitude & 0x3FFU) << 13));
   if (magnitude < 0x400U) {
     const float value = static_cast<float>(magnitude) * 0x1p-24F;
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));

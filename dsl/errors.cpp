@@ -29,9 +29,8 @@ thread_local const SourcePlace* outermost_place = nullptr;
 /// `report` with the place before what it says of where, unless it begins with it.
 UserError::Report placed(UserError::Report report, const SourcePlace& place) {
   const std::string text = place.text();
-  if (!text.empty() && !report.where.starts_with(text)) {
+  if (!text.empty() && !report.where.starts_with(text))
     report.where = text + (report.where.empty() ? "" : ", " + report.where);
-  }
   return report;
 }
 
@@ -41,12 +40,12 @@ UserError::UserError(Report report)
     : std::runtime_error(text_of(with_what_was_found(report))),
       report_(with_what_was_found(std::move(report))) {}
 
-InternalError::InternalError(const std::string& text, std::source_location place)
+InternalError::InternalError(const std::string& text, CallPlace place)
     : std::logic_error("internal error in weft: " + text + " (" + base_name(place.file_name()) + ":" +
                        std::to_string(place.line()) + "). Please report it with the program that led here.") {
 }
 
-void internal_check(bool condition, const std::string& text, std::source_location place) {
+void internal_check(bool condition, const std::string& text, CallPlace place) {
   if (!condition) throw InternalError(text, place);
 }
 

@@ -6,6 +6,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace weft {
 
@@ -24,6 +25,11 @@ class UserError : public std::runtime_error {
 
   explicit UserError(Report report);
   explicit UserError(const std::string& text) : UserError(Report{text, {}, {}, {}}) {}
+  UserError(std::string what, std::string where, std::string found, std::string accepted)
+      : UserError(Report{std::move(what), std::move(where), std::move(found), std::move(accepted)}) {}
+  /// For what is nowhere but in the call that the user made, whose line every error names.
+  UserError(std::string what, std::string found, std::string accepted)
+      : UserError(std::move(what), {}, std::move(found), std::move(accepted)) {}
 
   const Report& report() const { return report_; }
 
@@ -44,16 +50,20 @@ class RuntimeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Where a function was called from, as its last parameter: `CallPlace place = {}`.
+struct CallPlace : std::source_location {
+  constexpr CallPlace(std::source_location place = std::source_location::current())
+      : std::source_location(place) {}
+};
+
 /// weft is wrong. The text asks for a report and carries the place inside weft.
 class InternalError : public std::logic_error {
  public:
-  explicit InternalError(const std::string& text,
-                         std::source_location place = std::source_location::current());
+  explicit InternalError(const std::string& text, CallPlace place = {});
 };
 
 /// Throws InternalError with `text` unless `condition` holds.
-void internal_check(bool condition, const std::string& text,
-                    std::source_location place = std::source_location::current());
+void internal_check(bool condition, const std::string& text, CallPlace place = {});
 
 /// A place in the user's program: where a step was asked for. Kept as text, so that a schedule that was
 /// stored and read back still knows it.
@@ -92,7 +102,7 @@ class UserCall {
 }  // namespace detail
 
 /// What a public function does: errors that leave it name the line from which the user called it.
-///     SparseTensor pack(const WeightMatrix& weights, const Format& format, std::source_location place) {
+///     SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place) {
 ///       return user_call(place, [&] { … });
 ///     }
 template <class Body>

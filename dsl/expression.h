@@ -219,11 +219,10 @@ auto operator-(const Left& left, const Right& right) {
 template <class Left, class Right>
   requires Combinable<Left, Right>
 auto operator*(const Left& left, const Right& right) {
-  if constexpr (IsAccess<Left> && IsAccess<Right>) {
+  if constexpr (IsAccess<Left> && IsAccess<Right>)
     return Product<Left, Right>{left.value(), right.value()};
-  } else {
+  else
     return detail::combined(Term::Kind::multiply, detail::as_expression(left), detail::as_expression(right));
-  }
 }
 
 /// max(argument, 0); a NaN stays a NaN.
@@ -252,11 +251,10 @@ auto sum(const Arguments&... arguments) {
       told || !indices || product,
       "weft: a sum takes a product of two accesses; accepted: sum(k, A(m, k) * B(k, n)), with Scalars, "
       "numbers and other tensors outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m)");
-  if constexpr (!told && indices && product) {
+  if constexpr (!told && indices && product)
     return detail::sum_of(Indices{}, std::get<sizeof...(Arguments) - 1>(std::tie(arguments...)));
-  } else {
+  else
     return detail::BrokenExpression{};
-  }
 }
 
 }  // namespace weft

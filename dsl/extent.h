@@ -2,10 +2,10 @@
 #pragma once
 
 #include <weft/dsl/compiler.h>
+#include <weft/dsl/errors.h>
 
 #include <concepts>
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -31,8 +31,7 @@ struct Extent {
   /// A size that is given at launch: `Extent::any("N")`. `Extent::any("N", 8)`: one of 8, 16, 24, …, so that
   /// rows of it begin aligned.
   /// UserError, with the caller's line, when the name is empty.
-  static Extent any(std::string name, std::int64_t multiple = 1,
-                    std::source_location place = std::source_location::current());
+  static Extent any(std::string name, std::int64_t multiple = 1, CallPlace place = {});
   bool is_static() const { return name.empty(); }
   bool is_multiple_of(std::int64_t number) const { return (is_static() ? value : multiple) % number == 0; }
   std::string text() const { return is_static() ? std::to_string(value) : name; }

@@ -23,11 +23,10 @@ AffineIndex added(AffineIndex left, const AffineIndex& right, std::int64_t facto
   for (const auto& [name, coefficient] : right.terms) {
     const auto same = std::find_if(left.terms.begin(), left.terms.end(),
                                    [&](const auto& term) { return term.first == name; });
-    if (same == left.terms.end()) {
+    if (same == left.terms.end())
       left.terms.emplace_back(name, fused(0, coefficient, factor));
-    } else {
+    else
       same->second = fused(same->second, coefficient, factor);
-    }
   }
   left.constant = fused(left.constant, right.constant, factor);
   std::erase_if(left.terms, [](const auto& term) { return term.second == 0; });

@@ -92,11 +92,10 @@ using JoinedSum = typename Joined<AsSumType<Left>, AsSumType<Right>>::Type;
 
 template <class Summand>
 AffineIndex affine_of(const Summand& summand) {
-  if constexpr (std::integral<Summand>) {
+  if constexpr (std::integral<Summand>)
     return {{}, static_cast<std::int64_t>(summand)};
-  } else {
+  else
     return summand.affine();
-  }
 }
 
 /// left + factor * right, every index once. A number whose size is above `largest_index_number` becomes one

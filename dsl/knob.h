@@ -2,9 +2,9 @@
 #pragma once
 
 #include <weft/dsl/compiler.h>
+#include <weft/dsl/errors.h>
 
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -20,7 +20,6 @@ struct KnobChoice {
 
 /// `.tile(m = knob("tile_m", {32, 64}))`. Throws UserError, with the caller's line, when the name is no
 /// identifier, when there is no value, when a value is below 1 or stands twice.
-KnobChoice knob(std::string name, std::vector<std::int64_t> values,
-                std::source_location place = std::source_location::current());
+KnobChoice knob(std::string name, std::vector<std::int64_t> values, CallPlace place = {});
 
 }  // namespace weft

@@ -2,7 +2,6 @@
 #include <weft/dsl/loop.h>
 #include <weft/dsl/names.h>
 
-#include <algorithm>
 #include <bit>
 #include <set>
 
@@ -15,12 +14,12 @@ LoopPiece::operator LoopName() const {
   return text;
 }
 
-KnobChoice knob(std::string name, std::vector<std::int64_t> values, std::source_location place) {
+KnobChoice knob(std::string name, std::vector<std::int64_t> values, CallPlace place) {
   return user_call(place, [&]() -> KnobChoice {
     require_identifier(name, "knob", {});
     const auto refuse = [&](const std::string& found) {
-      throw UserError({"a knob has no usable values", "knob " + name, found,
-                       "different numbers of at least 1, such as knob(\"" + name + "\", {32, 64})"});
+      throw UserError("a knob has no usable values", "knob " + name, found,
+                      "different numbers of at least 1, such as knob(\"" + name + "\", {32, 64})");
     };
     if (values.empty()) refuse("no values");
     std::set<std::int64_t> seen;

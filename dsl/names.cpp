@@ -35,8 +35,8 @@ bool is_identifier(std::string_view name) {
 
 void require_identifier(std::string_view name, const std::string& kind, const std::string& where) {
   if (is_identifier(name)) return;
-  throw UserError({name.empty() ? "a name is empty: " + kind : "a name is not an identifier: " + kind, where,
-                   "\"" + std::string(name) + "\"", std::string(identifier_rule)});
+  throw UserError(name.empty() ? "a name is empty: " + kind : "a name is not an identifier: " + kind, where,
+                  "\"" + std::string(name) + "\"", std::string(identifier_rule));
 }
 
 }  // namespace weft

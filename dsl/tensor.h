@@ -85,10 +85,9 @@ class Tensor {
     static_assert(!ComputableElement<Element> || count == rank,
                   "weft: a tensor is given a number of sizes that is not its rank; accepted: one size a "
                   "dimension, such as Tensor<f32, 2> A(\"A\", {4, 5})");
-    if constexpr (ComputableElement<Element>) {
+    if constexpr (ComputableElement<Element>)
       operand_ = std::make_shared<const Operand>(
           Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage});
-    }
   }
   template <class... Others>
     requires(!((std::same_as<Others, Tensor> || detail::is_shape<Others>) || ...))
@@ -123,11 +122,10 @@ class Tensor {
     static_assert(!indices || fits,
                   "weft: a tensor is indexed with a number of indices that is not its rank; accepted: one "
                   "index a dimension, such as A(m, k) of a Tensor<f32, 2>");
-    if constexpr (indices && fits) {
+    if constexpr (indices && fits)
       return Access<Element, storage, Uses...>({operand_, {uses.affine()...}});
-    } else {
+    else
       return Access<Element, storage, detail::BrokenIndex>({operand_, {}});
-    }
   }
   template <class Use>
   auto operator[](const Use&) const {

@@ -115,8 +115,8 @@ Layer read_layer(const Algorithm& algorithm, const std::vector<std::string>& nam
     layer.weights = read(path);
   }
   if (layer.weights.rows != rows || layer.weights.columns != columns)
-    throw UserError({"the weights have another shape", layer.source, text_of_shape(layer.weights.shape),
-                     std::to_string(rows) + " x " + std::to_string(columns)});
+    throw UserError("the weights have another shape", layer.source, text_of_shape(layer.weights.shape),
+                    std::to_string(rows) + " x " + std::to_string(columns));
   // Some files have positions and no values.
   layer.weights = layer.weights.pattern_only ? with_random_values(layer.weights, DType::f32, seed)
                                              : converted(layer.weights, DType::f32);

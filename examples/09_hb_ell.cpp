@@ -82,7 +82,7 @@ bool on_real_tensor_cores(const Algorithm& algorithm, const WeightMatrix& weight
              column = packed->array("column").as<std::int32_t>();
   for (std::size_t row = 0; row + 1 < begin.size(); ++row) {
     for (std::int64_t slot = 64 * begin[row]; slot < 64 * begin[row + 1]; slot += 4) {
-      const std::int32_t first = column[static_cast<std::size_t>(slot)];
+      const std::int32_t first = column[slot];
       if (first >= 0) ++fours[{static_cast<std::int64_t>(row), first / 16}];
     }
   }

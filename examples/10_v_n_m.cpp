@@ -29,12 +29,12 @@ using Weights = std::shared_ptr<const SparseTensor>;
 WeightMatrix dense_layer() {
   constexpr std::int64_t neighbours = 64;
   Random random(10);
-  std::vector<double> interest(static_cast<std::size_t>(outputs / neighbours * inputs));
+  std::vector<double> interest(outputs / neighbours * inputs);
   for (double& each : interest) each = std::exp2(random.normal());
   Array values(DType::f16, {outputs, inputs});
   for (std::int64_t i = 0; i < values.size(); ++i) {
     const std::int64_t place = i / inputs / neighbours * inputs + i % inputs;
-    values.set(i, 0.03 * interest[static_cast<std::size_t>(place)] * random.normal());
+    values.set(i, 0.03 * interest[place] * random.normal());
   }
   return from_dense(values, "a layer made by the lesson");
 }

@@ -1,5 +1,4 @@
 #include <weft/dsl/arithmetic.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 #include <weft/formats/element_type.h>
 
@@ -14,7 +13,7 @@ namespace weft {
 namespace {
 
 /// Not around every access, which would cost more than the access.
-[[noreturn]] void refuse(const std::source_location& place, UserError::Report report) {
+[[noreturn]] void refuse(CallPlace place, UserError::Report report) {
   user_call(place, [&] { throw UserError(std::move(report)); });
   throw InternalError("an error was not thrown");
 }
@@ -58,23 +57,21 @@ void Array::Free::operator()(std::byte* bytes) const {
   std::free(bytes);
 }
 
-Array::Array(DType dtype, std::vector<std::int64_t> shape, std::source_location place)
+Array::Array(DType dtype, std::vector<std::int64_t> shape, CallPlace place)
     : dtype_(dtype), shape_(std::move(shape)) {
   const auto limit = static_cast<std::size_t>(INT64_MAX) / size_of(dtype);
   size_ = user_call(place, [&] { return element_count(shape_, "an array"); });
-  if (static_cast<std::size_t>(size_) > limit) {
+  if (static_cast<std::size_t>(size_) > limit)
     refuse(place, {"an array of " + text_of_shape(shape_) + " is too large",
                    {},
                    std::to_string(size_) + " elements of " + std::string(name_of(dtype)),
                    "at most " + std::to_string(limit) + " elements, which are fewer than 2^63 bytes"});
-  }
   const std::size_t rounded = ceil_divide(bytes(), alignment) * alignment;
   if (rounded == 0) return;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-  if (!data_) {
+  if (!data_)
     throw RuntimeError("no memory for an array of " + text_of_shape(shape_) + " " +
                        std::string(name_of(dtype)) + ": " + std::to_string(rounded) + " bytes");
-  }
   std::memset(data_.get(), 0, rounded);
 }
 
@@ -96,7 +93,7 @@ Array& Array::operator=(Array other) noexcept {
   return *this;
 }
 
-void Array::refuse_type(DType asked, const std::source_location& place) const {
+void Array::refuse_type(DType asked, CallPlace place) const {
   const std::string own(name_of(dtype_));
   refuse(place, {"the elements of an array are read as another type",
                  {},
@@ -105,7 +102,7 @@ void Array::refuse_type(DType asked, const std::source_location& place) const {
                      (asked == DType::boolean ? "boolean" : std::string(name_of(asked))) + ") before"});
 }
 
-void Array::check_index(std::int64_t index, const std::source_location& place) const {
+void Array::check_index(std::int64_t index, CallPlace place) const {
   if (index >= 0 && index < size_) return;
   refuse(place, {"an array does not have the element that is asked for",
                  {},
@@ -113,42 +110,40 @@ void Array::check_index(std::int64_t index, const std::source_location& place) c
                  size_ == 0 ? "an array with elements" : "0 to " + std::to_string(size_ - 1)});
 }
 
-double Array::get(std::int64_t index, std::source_location place) const {
+double Array::get(std::int64_t index, CallPlace place) const {
   check_index(index, place);
   return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> double {
-    const T value = as<T>()[static_cast<std::size_t>(index)];
-    if constexpr (is_half<T>) {
+    const T value = as<T>()[index];
+    if constexpr (is_half<T>)
       return static_cast<double>(static_cast<float>(value));
-    } else {
+    else
       return static_cast<double>(value);
-    }
   });
 }
 
-void Array::set(std::int64_t index, double value, std::source_location place) {
+void Array::set(std::int64_t index, double value, CallPlace place) {
   check_index(index, place);
   with_element_type(dtype_, [&]<class T>(ElementType<T>) {
     if constexpr (is_half<T>) {
-      as<T>()[static_cast<std::size_t>(index)] = T(round_to_odd(value));
+      as<T>()[index] = T(round_to_odd(value));
     } else if constexpr (std::is_integral_v<T>) {
-      as<T>()[static_cast<std::size_t>(index)] = to_integer<T>(value);
+      as<T>()[index] = to_integer<T>(value);
     } else {
-      as<T>()[static_cast<std::size_t>(index)] = static_cast<T>(value);
+      as<T>()[index] = static_cast<T>(value);
     }
   });
 }
 
-std::int64_t Array::get_integer(std::int64_t index, std::source_location place) const {
+std::int64_t Array::get_integer(std::int64_t index, CallPlace place) const {
   check_index(index, place);
   return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> std::int64_t {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<std::int64_t>(as<T>()[static_cast<std::size_t>(index)]);
-    } else {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<std::int64_t>(as<T>()[index]);
+    else
       refuse(place, {"the elements of an array are read as integers",
                      {},
                      "an array of " + std::string(name_of(dtype_)),
                      "get(), or an array of integers"});
-    }
   });
 }
 
@@ -169,14 +164,13 @@ bool Array::is_zero_bits(std::int64_t index) const {
   return true;
 }
 
-Array Array::reshaped(std::vector<std::int64_t> shape, std::source_location place) && {
+Array Array::reshaped(std::vector<std::int64_t> shape, CallPlace place) && {
   const std::int64_t count = user_call(place, [&] { return element_count(shape, "an array"); });
-  if (count != size_) {
+  if (count != size_)
     refuse(place, {"an array is reshaped to another number of elements",
                    {},
                    text_of_shape(shape) + ", which has " + std::to_string(count),
                    "a shape with the " + std::to_string(size_) + " elements of " + text_of_shape(shape_)});
-  }
   shape_ = std::move(shape);
   return std::move(*this);
 }
@@ -197,12 +191,9 @@ std::string text_of_shape(std::span<const std::int64_t> shape) {
 std::int64_t element_count(std::span<const std::int64_t> shape, const std::string& what) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) {
-      throw UserError({what + " has an impossible shape",
-                       {},
-                       text_of_shape(shape),
-                       "extents of at least 0 whose product is below 2^63"});
-    }
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count))
+      throw UserError(what + " has an impossible shape", text_of_shape(shape),
+                      "extents of at least 0 whose product is below 2^63");
   }
   return count;
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <weft/dsl/dtype.h>
+#include <weft/dsl/errors.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,8 +22,7 @@ class Array {
   Array() = default;
   /// Zero-filled. Throws UserError when the shape is negative or its size does not fit 2^63 bytes, and
   /// RuntimeError when the memory cannot be had.
-  Array(DType dtype, std::vector<std::int64_t> shape,
-        std::source_location place = std::source_location::current());
+  Array(DType dtype, std::vector<std::int64_t> shape, CallPlace place = {});
   /// One-dimensional copy of `values`.
   template <class T>
   static Array of(std::span<const T> values) {
@@ -50,33 +49,31 @@ class Array {
 
   /// The elements as T; UserError when T is not the element type.
   template <class T>
-  std::span<T> as(std::source_location place = std::source_location::current()) {
+  std::span<T> as(CallPlace place = {}) {
     check_type(dtype_of<T>, place);
     return {reinterpret_cast<T*>(data_.get()), static_cast<std::size_t>(size_)};
   }
   template <class T>
-  std::span<const T> as(std::source_location place = std::source_location::current()) const {
+  std::span<const T> as(CallPlace place = {}) const {
     check_type(dtype_of<T>, place);
     return {reinterpret_cast<const T*>(data_.get()), static_cast<std::size_t>(size_)};
   }
 
   /// Element `index` in row-major order, as the nearest double (i64 beyond 2^53 is rounded). UserError, here
   /// and below, when there is no such element.
-  double get(std::int64_t index, std::source_location place = std::source_location::current()) const;
+  double get(std::int64_t index, CallPlace place = {}) const;
   /// Stores `value`, rounded to the element type (to nearest, ties to even). An integer type takes
   /// its nearest end for what lies beyond it and 0 for NaN; a boolean is true for everything but 0.
-  void set(std::int64_t index, double value, std::source_location place = std::source_location::current());
+  void set(std::int64_t index, double value, CallPlace place = {});
   /// Element `index` as an integer; UserError for floating types.
-  std::int64_t get_integer(std::int64_t index,
-                           std::source_location place = std::source_location::current()) const;
+  std::int64_t get_integer(std::int64_t index, CallPlace place = {}) const;
   /// Element `from_index` of an array of the same type, bit for bit. Both have to be there.
   void copy_element(std::int64_t index, const Array& from, std::int64_t from_index);
   /// True when every bit of the element is zero: +0.0 but not -0.0.
   bool is_zero_bits(std::int64_t index) const;
 
   /// The same bytes under another shape; UserError when that has another size.
-  Array reshaped(std::vector<std::int64_t> shape,
-                 std::source_location place = std::source_location::current()) &&;
+  Array reshaped(std::vector<std::int64_t> shape, CallPlace place = {}) &&;
   /// Element by element into another type, rounded to nearest.
   Array converted(DType dtype) const;
 
@@ -84,11 +81,11 @@ class Array {
   struct Free {
     void operator()(std::byte* bytes) const;
   };
-  void check_type(DType asked, const std::source_location& place) const {
+  void check_type(DType asked, CallPlace place) const {
     if (asked != dtype_) refuse_type(asked, place);
   }
-  [[noreturn]] void refuse_type(DType asked, const std::source_location& place) const;
-  void check_index(std::int64_t index, const std::source_location& place) const;
+  [[noreturn]] void refuse_type(DType asked, CallPlace place) const;
+  void check_index(std::int64_t index, CallPlace place) const;
 
   DType dtype_ = DType::f32;
   std::vector<std::int64_t> shape_{0};

@@ -70,8 +70,8 @@ SparseTensor empty_one(const SparseTensor& tensor) {
 }  // namespace
 
 void refuse_damaged(const SparseTensor& tensor, std::string where, std::string found, std::string accepted) {
-  throw UserError({"a packed weight in format " + tensor.format().text() + " is damaged", std::move(where),
-                   std::move(found), std::move(accepted)});
+  throw UserError("a packed weight in format " + tensor.format().text() + " is damaged", std::move(where),
+                  std::move(found), std::move(accepted));
 }
 
 void check_levels(const SparseTensor& tensor) {
@@ -89,7 +89,7 @@ void check_levels(const SparseTensor& tensor) {
   for (std::size_t i = 0; i < order.levels.size(); ++i) {
     const int level = order.levels[i];
     const bool exists = level >= 0 && level < std::ssize(levels);
-    if (!exists || (i > 0 && !level_kind(levels[static_cast<std::size_t>(level)].kind).counted))
+    if (!exists || (i > 0 && !level_kind(levels[level].kind).counted))
       refuse_damaged(tensor, "the order of values", fmt::format("level {}", level),
                      "a level, after the first a dense one");
   }
@@ -105,8 +105,8 @@ void check_layout(const SparseTensor& tensor) {
   const SparseTensor pattern = empty_one(tensor);
   const auto expect = [&](const std::string& where, const std::string& found, const std::string& accepted) {
     if (found == accepted) return;
-    throw UserError({"a packed weight is not laid out as its format " + tensor.format().text(), where, found,
-                     accepted + ", as pack(weights, format) makes it"});
+    throw UserError("a packed weight is not laid out as its format " + tensor.format().text(), where, found,
+                    accepted + ", as pack(weights, format) makes it");
   };
   expect("the levels", fmt::format("{} levels", tensor.levels().size()),
          fmt::format("{} levels", pattern.levels().size()));

@@ -16,9 +16,8 @@ constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max()
 void check_shape(const SparseTensor& tensor) {
   const auto fits = [](std::int64_t extent) { return extent >= 0 && extent <= largest_extent; };
   if (fits(tensor.rows()) && fits(tensor.columns()) &&
-      makes_up(tensor.shape(), tensor.rows(), tensor.columns())) {
+      makes_up(tensor.shape(), tensor.rows(), tensor.columns()))
     return;
-  }
   refuse_damaged(
       tensor, "the shape",
       fmt::format("{} rows, {} columns, shape {}", tensor.rows(), tensor.columns(),
@@ -55,7 +54,7 @@ void check_sizes(const SparseTensor& tensor) {
   for (std::size_t i = 0; i < tensor.levels().size(); ++i) {
     const Level& level = tensor.levels()[i];
     const int parent = parent_of(tensor.levels(), i);
-    const std::int64_t parents = parent < 0 ? 1 : positions[static_cast<std::size_t>(parent)];
+    const std::int64_t parents = parent < 0 ? 1 : positions[parent];
     positions.push_back(level_kind(level.kind).check_arrays(tensor, level, parents));
   }
   check_values(tensor, positions);
@@ -89,14 +88,14 @@ class Entries {
         std::ranges::count_if(order, [&](std::int32_t row) { return !padded || row != -1; });
     if (listed != tensor_.rows())
       refuse("array " + name, fmt::format("{} rows", listed), fmt::format("{} rows", tensor_.rows()));
-    std::vector<std::int64_t> place(static_cast<std::size_t>(tensor_.rows()), -1);
+    std::vector<std::int64_t> place(tensor_.rows(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::int32_t row = order[i];
       if (padded && row == -1) continue;
       if (row < 0 || row >= tensor_.rows())
         refuse(fmt::format("{}[{}]", name, i), fmt::format("row {}", row),
                fmt::format("0 to {}", tensor_.rows() - 1));
-      std::int64_t& before = place[static_cast<std::size_t>(row)];
+      std::int64_t& before = place[row];
       if (before >= 0)
         refuse(fmt::format("{}[{}]", name, i), fmt::format("row {} appears twice", row),
                fmt::format("every row once; that one is {}[{}] already", name, before));
@@ -198,7 +197,7 @@ class Entries {
   bool may_come_twice() const {
     const std::int64_t matrix = tensor_.rows() * tensor_.columns();
     if (matrix / 64 > values_.size()) return true;
-    std::vector<bool> stored(static_cast<std::size_t>(matrix));
+    std::vector<bool> stored(matrix);
     bool twice = false;
     tensor_.walk([&](std::int64_t row, std::int64_t column, std::int64_t) {
       const auto bit = static_cast<std::size_t>(row * tensor_.columns() + column);
@@ -245,7 +244,7 @@ void SparseTensor::check_entries() const {
   found_.set_right();
 }
 
-void SparseTensor::check(std::source_location place) const {
+void SparseTensor::check(CallPlace place) const {
   if (found_.right()) return;
   user_call(place, [&] {
     check_sizes(*this);

@@ -26,11 +26,11 @@ Blocks fill(std::span<const std::int64_t> needs, std::span<const std::int32_t> o
   for (std::int64_t i = 0; i < count; ++i) open.push({room, 0, i});
   Blocks blocks(static_cast<std::size_t>(count));
   for (const std::int32_t row : order) {
-    const std::int64_t need = needs[static_cast<std::size_t>(row)];
+    const std::int64_t need = needs[row];
     Block block = open.top();
     if (block.left < need) return {};
     open.pop();
-    blocks[static_cast<std::size_t>(block.number)].push_back(row);
+    blocks[block.number].push_back(row);
     open.push({block.left - need, block.rows + 1, block.number});
   }
   return blocks;
@@ -42,7 +42,7 @@ Blocks filled_blocks(std::span<const std::int64_t> needs, std::int64_t room) {
   if (std::ranges::any_of(needs, [&](std::int64_t need) { return need > room; })) return {};
   std::vector<std::int32_t> order(needs.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto need_of = [&](std::int32_t row) { return needs[static_cast<std::size_t>(row)]; };
+  const auto need_of = [&](std::int32_t row) { return needs[row]; };
   std::ranges::stable_sort(order, [&](auto a, auto b) { return need_of(a) > need_of(b); });
   const std::int64_t all = std::accumulate(needs.begin(), needs.end(), std::int64_t{0});
   std::int64_t count = std::max<std::int64_t>(1, ceil_divide(all, room));

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/suggestion.h>
 
@@ -13,8 +12,8 @@ namespace {
 constexpr std::string_view spelling = "a name, and after a colon its parameters, as in csr or shfl_bw:V=64";
 
 [[noreturn]] void refuse(std::string_view text, std::string found, std::string accepted) {
-  throw UserError({"a format cannot be understood", fmt::format("\"{}\"", text.substr(0, 100)),
-                   std::move(found), std::move(accepted)});
+  throw UserError("a format cannot be understood", fmt::format("\"{}\"", text.substr(0, 100)),
+                  std::move(found), std::move(accepted));
 }
 
 std::int64_t value_of(std::string_view text, std::string_view name, std::string_view value) {
@@ -31,15 +30,13 @@ std::int64_t value_of(std::string_view text, std::string_view name, std::string_
 
 void parse_parameter(std::string_view text, std::string_view parameter, Format& format) {
   const std::size_t equals = parameter.find('=');
-  if (equals == 0 || equals == std::string_view::npos) {
+  if (equals == 0 || equals == std::string_view::npos)
     refuse(text, fmt::format("\"{}\" where a parameter should stand", parameter.substr(0, 100)),
            std::string(spelling));
-  }
   const std::string_view name = parameter.substr(0, equals);
   const std::int64_t value = value_of(text, name, parameter.substr(equals + 1));
-  if (!format.parameters.emplace(name, value).second) {
+  if (!format.parameters.emplace(name, value).second)
     refuse(text, fmt::format("{} twice", name), "each parameter once");
-  }
 }
 
 Format format_of(std::string_view text) {
@@ -47,10 +44,9 @@ Format format_of(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   std::vector<std::string_view> names;
   for (const NamedFormat& format : named_formats()) names.push_back(format.name);
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
     refuse(text, "no format of that name" + did_you_mean(name, names),
            fmt::format("{}", fmt::join(names, ", ")));
-  }
   Format format{std::string(name), {}};
   if (colon == std::string_view::npos) return format;
   std::string_view rest = text.substr(colon + 1);
@@ -75,7 +71,7 @@ std::string Format::text() const {
   return result;
 }
 
-Format parse_format(std::string_view text, std::source_location place) {
+Format parse_format(std::string_view text, CallPlace place) {
   return user_call(place, [&] { return format_of(text); });
 }
 

@@ -2,16 +2,15 @@
 // a program is built from (which rows, which columns, how a stored tile becomes operands).
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/row_order.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
 #include <map>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace weft {
 
@@ -54,7 +53,7 @@ std::span<const NamedFormat> named_formats();
 
 /// "csr", "csr:order=dealt,rows=64", "shfl_bw:V=64". UserError that lists the formats when there is none of
 /// that name.
-Format parse_format(std::string_view text, std::source_location place = std::source_location::current());
+Format parse_format(std::string_view text, CallPlace place = {});
 
 namespace formats {
 

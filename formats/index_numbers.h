@@ -18,11 +18,10 @@ class IndexNumbers {
   explicit IndexNumbers(const Array& array, int bits = 8) {
     if (array.dtype() == DType::u8) {
       for (const std::uint8_t byte : array.as<std::uint8_t>()) {
-        if (bits == 8) {
+        if (bits == 8)
           wide_.push_back(byte);
-        } else {
+        else
           wide_.insert(wide_.end(), {byte % 16, byte / 16});
-        }
       }
       return;
     }

@@ -44,7 +44,7 @@ class KeptSlots {
   std::int64_t operator()(std::int64_t block, std::int64_t row, std::int64_t place) const {
     const auto at = code_place(row, place);
     const std::int64_t number = ((block * tiles_ + at.tile) * steps_ + at.step) * lanes_of_words + at.lane;
-    const auto word = static_cast<std::uint32_t>(words_[static_cast<std::size_t>(number)]);
+    const auto word = static_cast<std::uint32_t>(words_[number]);
     return place / kept_of_quad * slots_of_quad + static_cast<std::int64_t>(word >> (2 * at.bits) & 3U);
   }
 

@@ -7,14 +7,10 @@ namespace {
 
 bool holds(Content content, DType dtype) {
   switch (content) {
-    case Content::values:
-      return true;
-    case Content::offsets:
-      return dtype == DType::i32;
-    case Content::coordinates:
-      return dtype == DType::i32 || dtype == DType::i16;
-    case Content::inside_blocks:
-      return dtype == DType::u8;
+    case Content::values: return true;
+    case Content::offsets: return dtype == DType::i32;
+    case Content::coordinates: return dtype == DType::i32 || dtype == DType::i16;
+    case Content::inside_blocks: return dtype == DType::u8;
   }
   return false;
 }
@@ -29,11 +25,10 @@ OpenLevel::OpenLevel(const SparseTensor& tensor, const Level& of)
   begin = offsets(of.begin);
   width = offsets(of.width);
   if (of.index.empty()) return;
-  if (kind->listed) {
+  if (kind->listed)
     index = IndexNumbers(tensor.array(of.index), of.index_bits);
-  } else {
+  else
     codes = &tensor.array(of.index);
-  }
 }
 
 LevelCursor::LevelCursor(const SparseTensor& tensor)

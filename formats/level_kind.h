@@ -96,8 +96,7 @@ class LevelCursor {
     const OpenLevel& open = levels_[level];
     const int across = open.level->across;
     const int parent = parents_[level];
-    return open.kind->children(open, parent < 0 ? 0 : position_[static_cast<std::size_t>(parent)],
-                               across < 0 ? 0 : child_[static_cast<std::size_t>(across)]);
+    return open.kind->children(open, parent < 0 ? 0 : position_[parent], across < 0 ? 0 : child_[across]);
   }
   /// Stands at one of them.
   Child enter(std::size_t level, const Children& children, std::int64_t number) {

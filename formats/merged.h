@@ -18,11 +18,10 @@ std::vector<Element> merged(const std::vector<Element>& left, const std::vector<
   while (l != left.end() && r != right.end()) {
     const auto& of_left = std::invoke(key, *l);
     const auto& of_right = std::invoke(key, *r);
-    if (of_left == of_right) {
+    if (of_left == of_right)
       result.push_back(join(*l++, *r++));
-    } else {
+    else
       result.push_back(of_left < of_right ? *l++ : *r++);
-    }
   }
   result.insert(result.end(), l, left.end());
   result.insert(result.end(), r, right.end());

@@ -31,7 +31,7 @@ void count_rows(const WeightMatrix& weights, std::int64_t width, std::vector<Pat
   const std::size_t first_rule = rules.size();
   for (std::int64_t n = 1; n <= width / 2; n *= 2) rules.push_back({1, n, width, 0, 0, {}});
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    auto entry = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row)]);
+    auto entry = static_cast<std::size_t>(weights.row_begin[row]);
     const auto end = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row) + 1]);
     while (entry < end) {
       const std::int64_t part = weights.column[entry] / width;
@@ -70,7 +70,7 @@ Cell part_of_row(const WeightMatrix& weights, std::int64_t width, std::int64_t r
   Cell part{weights.column[entry] / width, {}, -1, 0};
   for (; entry < end && weights.column[entry] / width == part.block; ++entry) {
     const std::int64_t column = weights.column[entry] % width;
-    part.columns[static_cast<std::size_t>(column / 64)] |= std::uint64_t{1} << (column % 64);
+    part.columns[column / 64] |= std::uint64_t{1} << (column % 64);
   }
   if (part.used() > kept_of_row) {
     part.crowded_row = row;
@@ -196,7 +196,7 @@ bool keeps_two_of_four(const WeightMatrix& weights, std::int64_t v, std::int64_t
   using Used = std::array<std::int32_t, kept_columns>;
   Used none;
   none.fill(-1);
-  std::vector<Used> used(static_cast<std::size_t>(ceil_divide(weights.columns, m)));
+  std::vector<Used> used(ceil_divide(weights.columns, m));
   const auto adds = [](Used& columns, std::int32_t column) {
     const auto place = std::ranges::find_if(columns, [&](auto one) { return one == column || one < 0; });
     if (place == columns.end()) return false;
@@ -213,7 +213,7 @@ bool keeps_two_of_four(const WeightMatrix& weights, std::int64_t v, std::int64_t
         of_row = 0;
       }
       if (++of_row > kept_of_row) return false;
-      if (v > 1 && !adds(used[static_cast<std::size_t>(block)], column)) return false;
+      if (v > 1 && !adds(used[block], column)) return false;
     }
   }
   return weights.stored() > 0;

@@ -49,7 +49,7 @@ double Random::normal() {
 }
 
 Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed, RandomValues values,
-                   std::source_location place) {
+                   CallPlace place) {
   Array array(dtype, std::move(shape), place);
   Random random(seed);
   const bool integers = values == RandomValues::small_integers || !is_float(dtype);

@@ -2,10 +2,10 @@
 // those of the standard library differ between its implementations.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 
 #include <cstdint>
-#include <source_location>
 #include <vector>
 
 namespace weft {
@@ -35,7 +35,6 @@ enum class RandomValues : std::uint8_t {
 /// magnitude; a uniform value in an integer type is drawn from the small integers instead. Throws as Array
 /// does.
 Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed,
-                   RandomValues values = RandomValues::uniform,
-                   std::source_location place = std::source_location::current());
+                   RandomValues values = RandomValues::uniform, CallPlace place = {});
 
 }  // namespace weft

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -62,16 +61,15 @@ class GroupFinder {
   void take_alike() {
     std::ranges::stable_sort(rest_,
                              [&](auto a, auto b) { return columns_of(a).size() > columns_of(b).size(); });
-    std::vector<std::int32_t> marked(static_cast<std::size_t>(weights_.columns), -1);
+    std::vector<std::int32_t> marked(weights_.columns, -1);
     Rows alone;
     while (rest_.size() >= rows_ && alone.size() < rows_) {
       const std::int32_t first = rest_.front();
-      for (const std::int32_t column : columns_of(first)) marked[static_cast<std::size_t>(column)] = first;
+      for (const std::int32_t column : columns_of(first)) marked[column] = first;
       std::vector<std::pair<double, std::int32_t>> likeness;  // the most alike first
       for (const std::int32_t row : rest_) {
-        const auto common = std::ranges::count_if(columns_of(row), [&](std::int32_t column) {
-          return marked[static_cast<std::size_t>(column)] == first;
-        });
+        const auto common = std::ranges::count_if(
+            columns_of(row), [&](std::int32_t column) { return marked[column] == first; });
         const auto either =
             std::ssize(columns_of(row)) + std::ssize(columns_of(first)) - static_cast<std::ptrdiff_t>(common);
         likeness.emplace_back(either == 0 ? -1 : -static_cast<double>(common) / static_cast<double>(either),
@@ -97,13 +95,12 @@ class GroupFinder {
   /// short.
   std::vector<Rows> longest_first() const {
     std::vector<std::pair<std::ptrdiff_t, const Rows*>> kept;
-    std::vector<std::int32_t> seen(static_cast<std::size_t>(weights_.columns), -1);
+    std::vector<std::int32_t> seen(weights_.columns, -1);
     for (const Rows& group : groups_) {
       std::ptrdiff_t columns = 0;
       for (const std::int32_t row : group) {
         for (const std::int32_t column : columns_of(row))
-          columns +=
-              std::exchange(seen[static_cast<std::size_t>(column)], group.front()) != group.front() ? 1 : 0;
+          columns += std::exchange(seen[column], group.front()) != group.front() ? 1 : 0;
       }
       kept.emplace_back(columns, &group);
     }
@@ -125,7 +122,7 @@ class GroupFinder {
       left.row_begin.push_back(left.stored());
     }
     Rows order = row_order(left, RowOrder::similar, static_cast<std::int64_t>(rows_));
-    for (std::int32_t& row : order) row = rest_[static_cast<std::size_t>(row)];
+    for (std::int32_t& row : order) row = rest_[row];
     return order;
   }
 

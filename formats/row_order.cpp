@@ -16,7 +16,7 @@ constexpr std::size_t hashes = 4;       ///< that rows are sorted by before simi
 constexpr std::size_t candidates = 64;  ///< rows that are compared with a block
 
 std::vector<std::int32_t> as_given(const WeightMatrix& weights) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(weights.rows));
+  std::vector<std::int32_t> order(weights.rows);
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
@@ -63,19 +63,17 @@ std::uint64_t mixed(std::uint64_t column, std::uint64_t hash) {
 /// and containment of documents", 1997), so sorting by them brings such rows near one another. Empty rows
 /// come last.
 std::vector<std::int32_t> by_smallest_hashes(const WeightMatrix& weights) {
-  std::vector<std::array<std::uint64_t, hashes>> smallest(static_cast<std::size_t>(weights.rows));
+  std::vector<std::array<std::uint64_t, hashes>> smallest(weights.rows);
   for (auto& of_row : smallest) of_row.fill(std::numeric_limits<std::uint64_t>::max());
   std::vector<std::int32_t> order = as_given(weights);
   for (const std::int32_t row : order) {
-    auto& of_row = smallest[static_cast<std::size_t>(row)];
+    auto& of_row = smallest[row];
     for (const std::int32_t column : weights.columns_of(row)) {
       for (std::size_t i = 0; i < hashes; ++i)
         of_row[i] = std::min(of_row[i], mixed(static_cast<std::uint64_t>(column), i));
     }
   }
-  std::ranges::stable_sort(order, [&](auto a, auto b) {
-    return smallest[static_cast<std::size_t>(a)] < smallest[static_cast<std::size_t>(b)];
-  });
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return smallest[a] < smallest[b]; });
   return order;
 }
 
@@ -83,7 +81,7 @@ std::vector<std::int32_t> by_smallest_hashes(const WeightMatrix& weights) {
 /// the one with most entries.
 std::vector<std::int32_t> similar(const WeightMatrix& weights, std::int64_t rows) {
   std::vector<std::int32_t> rest = by_smallest_hashes(weights);
-  std::vector<std::int64_t> block_of_column(static_cast<std::size_t>(weights.columns), -1);
+  std::vector<std::int64_t> block_of_column(weights.columns, -1);
   std::vector<std::int32_t> order;
   order.reserve(rest.size());
   // The candidates are the end of `rest`, so that taking one moves few.
@@ -91,9 +89,8 @@ std::vector<std::int32_t> similar(const WeightMatrix& weights, std::int64_t rows
   while (!rest.empty()) {
     const auto block = static_cast<std::int64_t>(order.size()) / rows;
     const auto missing = [&](std::int32_t row) {
-      return std::ranges::count_if(weights.columns_of(row), [&](std::int32_t column) {
-        return block_of_column[static_cast<std::size_t>(column)] != block;
-      });
+      return std::ranges::count_if(weights.columns_of(row),
+                                   [&](std::int32_t column) { return block_of_column[column] != block; });
     };
     const bool begins = static_cast<std::int64_t>(order.size()) % rows == 0;
     auto chosen = rest.end() - 1;
@@ -106,8 +103,7 @@ std::vector<std::int32_t> similar(const WeightMatrix& weights, std::int64_t rows
       least = cost;
       chosen = at;
     }
-    for (const std::int32_t column : weights.columns_of(*chosen))
-      block_of_column[static_cast<std::size_t>(column)] = block;
+    for (const std::int32_t column : weights.columns_of(*chosen)) block_of_column[column] = block;
     order.push_back(*chosen);
     rest.erase(chosen);
   }
@@ -130,14 +126,10 @@ std::optional<RowOrder> row_order_named(std::string_view name) {
 std::vector<std::int32_t> row_order(const WeightMatrix& weights, RowOrder order, std::int64_t rows_of_block) {
   const std::int64_t rows = std::min(rows_of_block, std::max<std::int64_t>(weights.rows, 1));
   switch (order) {
-    case RowOrder::given:
-      return as_given(weights);
-    case RowOrder::by_length:
-      return by_length(weights);
-    case RowOrder::dealt:
-      return dealt(weights, rows);
-    case RowOrder::similar:
-      return similar(weights, rows);
+    case RowOrder::given: return as_given(weights);
+    case RowOrder::by_length: return by_length(weights);
+    case RowOrder::dealt: return dealt(weights, rows);
+    case RowOrder::similar: return similar(weights, rows);
   }
   return as_given(weights);
 }

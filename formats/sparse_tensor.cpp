@@ -1,4 +1,3 @@
-#include <weft/dsl/errors.h>
 #include <weft/formats/level_kind.h>
 
 #include <algorithm>
@@ -64,16 +63,14 @@ bool SparseTensor::has_array(const std::string& name) const {
   return std::ranges::find(arrays_, name, &NamedArray::name) != arrays_.end();
 }
 
-const Array& SparseTensor::array(const std::string& name, std::source_location place) const {
+const Array& SparseTensor::array(const std::string& name, CallPlace place) const {
   const auto found = std::ranges::find(arrays_, name, &NamedArray::name);
   if (found != arrays_.end()) return found->array;
   return user_call(place, [&]() -> const Array& {
     std::string names;
     for (const NamedArray& named : arrays_) names += (names.empty() ? "" : ", ") + named.name;
-    throw UserError({"a weight in format " + format_.text() + " does not have the array that is asked for",
-                     {},
-                     "array " + name,
-                     names.empty() ? "a weight with arrays" : names});
+    throw UserError("a weight in format " + format_.text() + " does not have the array that is asked for",
+                    "array " + name, names.empty() ? "a weight with arrays" : names);
   });
 }
 
@@ -119,7 +116,7 @@ Array SparseTensor::to_dense() const {
   return dense;
 }
 
-SparseTensor pack(const WeightMatrix& weights, const Format& format, std::source_location place) {
+SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place) {
   return user_call(place, [&] {
     weights.check();
     for (const NamedFormat& named : named_formats()) {
@@ -133,7 +130,7 @@ SparseTensor pack(const WeightMatrix& weights, const Format& format, std::source
   });
 }
 
-SparseTensor repack(const SparseTensor& tensor, const Format& format, std::source_location place) {
+SparseTensor repack(const SparseTensor& tensor, const Format& format, CallPlace place) {
   return user_call(place, [&] { return packed_anew(tensor, format); });
 }
 

@@ -1,6 +1,7 @@
 // A weight packed into a format: named arrays, and the levels that say how to walk them.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 #include <weft/formats/format.h>
 #include <weft/formats/level.h>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -41,8 +41,7 @@ class SparseTensor {
   const ValueOrder& value_order() const { return value_order_; }
   bool has_array(const std::string& name) const;
   /// UserError that lists the arrays when there is none of that name.
-  const Array& array(const std::string& name,
-                     std::source_location place = std::source_location::current()) const;
+  const Array& array(const std::string& name, CallPlace place = {}) const;
   std::size_t bytes() const;  ///< size of all arrays together
 
   /// The number of levels at the front that choose the row, all others staying inside one row; 0 where the
@@ -63,7 +62,7 @@ class SparseTensor {
   /// are left out, when the value of padding is not +0, when the levels and arrays are not those that the
   /// format of that name has, or what the format itself has to say (NamedFormat::check). Costs once: a tensor
   /// that has been found right, as all that come from pack have, stays so.
-  void check(std::source_location place = std::source_location::current()) const;
+  void check(CallPlace place = {}) const;
 
  private:
   /// Set once for all copies that are made later; several threads may.
@@ -84,7 +83,7 @@ class SparseTensor {
     std::atomic<bool> right_ = false;
   };
 
-  friend SparseTensor pack(const WeightMatrix& weights, const Format& format, std::source_location place);
+  friend SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place);
   /// `check` without the comparison with what pack makes.
   void check_entries() const;
 
@@ -100,11 +99,9 @@ class SparseTensor {
 
 /// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the
 /// format itself demands). The tensor has been checked.
-SparseTensor pack(const WeightMatrix& weights, const Format& format,
-                  std::source_location place = std::source_location::current());
+SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place = {});
 
 /// The same entries, explicit zeros included, in another format. UserError as from pack.
-SparseTensor repack(const SparseTensor& tensor, const Format& format,
-                    std::source_location place = std::source_location::current());
+SparseTensor repack(const SparseTensor& tensor, const Format& format, CallPlace place = {});
 
 }  // namespace weft

@@ -7,7 +7,6 @@
 #include <array>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace weft {
@@ -30,14 +29,14 @@ std::optional<FoundStructure> structure_of(const WeightMatrix& weights, Format f
                                            std::int64_t width) {
   const std::int64_t across = ceil_divide(weights.columns, width);
   const std::int64_t down = ceil_divide(weights.rows, height);
-  std::vector<std::int64_t> last_group(static_cast<std::size_t>(across), -1);
+  std::vector<std::int64_t> last_group(across, -1);
   FoundStructure found{std::move(format), 0, 0, 0, {}, {}};
   std::int64_t places = 0;
   for (std::int64_t i = 0; i < weights.rows; ++i) {
     const std::int64_t group = i / height;
-    for (const std::int32_t column : weights.columns_of(order[static_cast<std::size_t>(i)])) {
+    for (const std::int32_t column : weights.columns_of(order[i])) {
       const std::int64_t unit = column / width;
-      if (std::exchange(last_group[static_cast<std::size_t>(unit)], group) == group) continue;
+      if (std::exchange(last_group[unit], group) == group) continue;
       ++found.kept;
       places +=
           std::min(height, weights.rows - group * height) * std::min(width, weights.columns - unit * width);
@@ -65,18 +64,17 @@ bool may_have_groups(const WeightMatrix& weights) {
   for (std::int32_t row = 0; row < static_cast<std::int32_t>(weights.rows); ++row) {
     if (!weights.columns_of(row).empty()) rows.push_back(row);
   }
-  std::vector<std::int32_t> marked(static_cast<std::size_t>(weights.columns), -1);
+  std::vector<std::int32_t> marked(weights.columns, -1);
   const std::size_t step = std::max<std::size_t>(1, rows.size() / samples);
   std::size_t asked = 0;
   std::size_t lonely = 0;
   for (std::size_t sample = 0; sample < rows.size(); sample += step) {
     const auto columns = weights.columns_of(rows[sample]);
-    for (const std::int32_t column : columns) marked[static_cast<std::size_t>(column)] = rows[sample];
+    for (const std::int32_t column : columns) marked[column] = rows[sample];
     const auto like = std::ranges::count_if(rows, [&](std::int32_t row) {
       const auto others = weights.columns_of(row);
-      const auto shared = std::ranges::count_if(others, [&](std::int32_t column) {
-        return marked[static_cast<std::size_t>(column)] == rows[sample];
-      });
+      const auto shared =
+          std::ranges::count_if(others, [&](std::int32_t column) { return marked[column] == rows[sample]; });
       return likeness(static_cast<double>(shared), static_cast<double>(columns.size()),
                       static_cast<double>(others.size()), static_cast<double>(weights.columns)) >= alike;
     });
@@ -126,7 +124,7 @@ void find_patterns(const WeightMatrix& weights, std::vector<FoundStructure>& res
 
 /// Blocks and columns of groups.
 void find_units(const WeightMatrix& weights, std::vector<FoundStructure>& result) {
-  std::vector<std::int32_t> given(static_cast<std::size_t>(weights.rows));
+  std::vector<std::int32_t> given(weights.rows);
   std::iota(given.begin(), given.end(), 0);
   std::int64_t found = 0;  // the largest granularity so far
   const auto look = [&](std::string_view name, std::string_view parameter, const auto& attempt) {
@@ -171,10 +169,9 @@ std::string text_of(const FoundStructure& structure) {
   std::string text = fmt::format(
       "{}: {:.1f} % of the {} kept, {:.1f} % filled", structure.format.text(), 100 * structure.density,
       pattern ? "places" : (name == "bcsr" ? "blocks" : "columns of groups"), 100 * structure.fill);
-  if (pattern && !structure.rule.holds()) {
+  if (pattern && !structure.rule.holds())
     text += fmt::format(", but only {} of {} blocks keep {}: {}", structure.rule.fulfilled,
                         structure.rule.blocks, structure.rule.name(), text_of_break(structure.rule));
-  }
   return text;
 }
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/suggestion.h>
 #include <weft/formats/synthetic.h>
@@ -8,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace weft {
@@ -49,18 +47,15 @@ bool is_between(double value, double least, double most) {
 void check_layer(const SyntheticLayer& layer) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const auto refuse = [](const std::string& where, std::string found, std::string accepted) {
-    throw UserError({"a synthetic layer cannot be made", where, std::move(found), std::move(accepted)});
+    throw UserError("a synthetic layer cannot be made", where, std::move(found), std::move(accepted));
   };
-  if (layer.rows < 0 || layer.columns < 0 || layer.rows > most || layer.columns > most) {
+  if (layer.rows < 0 || layer.columns < 0 || layer.rows > most || layer.columns > most)
     refuse("rows and columns", fmt::format("{} x {}", layer.rows, layer.columns),
            fmt::format("0 to {}", most));
-  }
-  if (!is_between(layer.sparsity, 0, 1)) {
+  if (!is_between(layer.sparsity, 0, 1))
     refuse("sparsity", fmt::format("{}", layer.sparsity), "0 to 1" + as_share(layer.sparsity));
-  }
-  if (layer.row_spread && !is_between(*layer.row_spread, 0, 10)) {
+  if (layer.row_spread && !is_between(*layer.row_spread, 0, 10))
     refuse("row_spread", fmt::format("{}", *layer.row_spread), "0 to 10");
-  }
   if (!is_float(layer.dtype)) refuse("dtype", std::string(name_of(layer.dtype)), "f16, bf16, f32, f64");
 }
 
@@ -76,7 +71,7 @@ double nearly_exponential(double x) {
 /// numbers behind them are shifted and scaled to mean 0 and standard deviation 1, so that a short list keeps
 /// the spread.
 std::vector<double> uneven_weights(std::int64_t count, double variation, Random& random) {
-  std::vector<double> weights(static_cast<std::size_t>(count));
+  std::vector<double> weights(count);
   if (count == 0) return weights;
   double sum = 0;
   double squares = 0;
@@ -139,9 +134,8 @@ std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double
 void choose_columns(std::int64_t length, const std::vector<double>& weights, Random& random,
                     std::vector<std::pair<double, std::int32_t>>& keys, std::vector<std::int32_t>& chosen) {
   keys.clear();
-  for (std::size_t column = 0; column < weights.size(); ++column) {
+  for (std::size_t column = 0; column < weights.size(); ++column)
     keys.emplace_back(random.uniform() / weights[column], static_cast<std::int32_t>(column));
-  }
   std::nth_element(keys.begin(), keys.begin() + length, keys.end());
   const auto first = static_cast<std::ptrdiff_t>(chosen.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) chosen.push_back(keys[i].second);
@@ -155,7 +149,7 @@ WeightMatrix made(const SyntheticLayer& layer) {
   WeightMatrix result;
   // A layer that does not fit memory is refused here, before the minutes that drawing it takes.
   result.values = Array(layer.dtype, {total});
-  result.column.reserve(static_cast<std::size_t>(total));
+  result.column.reserve(total);
   result.row_begin.reserve(static_cast<std::size_t>(layer.rows) + 1);
   const Spread usual = spread_at(layer.sparsity);
   Random random(layer.seed);
@@ -184,7 +178,7 @@ WeightMatrix made(const SyntheticLayer& layer) {
 
 }  // namespace
 
-WeightMatrix synthetic_layer(const SyntheticLayer& layer, std::source_location place) {
+WeightMatrix synthetic_layer(const SyntheticLayer& layer, CallPlace place) {
   return user_call(place, [&] { return made(layer); });
 }
 

@@ -2,11 +2,11 @@
 // where no real one is at hand.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
 #include <optional>
-#include <source_location>
 
 namespace weft {
 
@@ -32,7 +32,6 @@ struct SyntheticLayer {
 ///
 /// The same on every machine. UserError for negative extents, a sparsity outside 0 … 1, a negative spread, or
 /// an element type that is not floating.
-WeightMatrix synthetic_layer(const SyntheticLayer& layer,
-                             std::source_location place = std::source_location::current());
+WeightMatrix synthetic_layer(const SyntheticLayer& layer, CallPlace place = {});
 
 }  // namespace weft

@@ -28,9 +28,9 @@ ValuePlace::ValuePlace(const std::vector<Level>& levels, ValueOrder order, std::
 std::int64_t ValuePlace::operator()(std::span<const std::int64_t> position,
                                     std::span<const std::int64_t> child) const {
   if (order_.levels.empty()) return position.back();
-  std::int64_t place = position[static_cast<std::size_t>(order_.levels.front())];
+  std::int64_t place = position[order_.levels.front()];
   for (std::size_t i = 1; i < order_.levels.size(); ++i)
-    place = place * extents_[i] + child[static_cast<std::size_t>(order_.levels[i])];
+    place = place * extents_[i] + child[order_.levels[i]];
   return swizzled_place(place, bytes_of_element_, order_.swizzle);
 }
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/element_type.h>
 #include <weft/formats/random.h>
 #include <weft/formats/weight_matrix.h>
@@ -9,7 +8,6 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -21,15 +19,14 @@ constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max()
 [[noreturn]] void refuse(const std::string& origin, std::string where, std::string found,
                          std::string accepted) {
   throw UserError(
-      {origin.empty() ? "these weights cannot be used" : "the weights of " + origin + " cannot be used",
-       std::move(where), std::move(found), std::move(accepted)});
+      origin.empty() ? "these weights cannot be used" : "the weights of " + origin + " cannot be used",
+      std::move(where), std::move(found), std::move(accepted));
 }
 
 void check_extents(std::int64_t rows, std::int64_t columns, const std::string& origin) {
-  if (rows < 0 || columns < 0 || rows > largest_extent || columns > largest_extent) {
+  if (rows < 0 || columns < 0 || rows > largest_extent || columns > largest_extent)
     refuse(origin, "the shape", fmt::format("{} rows and {} columns", rows, columns),
            fmt::format("0 to {} of each", largest_extent));
-  }
 }
 
 /// Appends the column of every element that is not zero, and a row offset after each row.
@@ -54,14 +51,10 @@ void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std
 
 void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std::int64_t>& place) {
   switch (size_of(dense.dtype())) {
-    case 1:
-      return collect_positions<std::uint8_t>(dense, result, place);
-    case 2:
-      return collect_positions<std::uint16_t>(dense, result, place);
-    case 4:
-      return collect_positions<std::uint32_t>(dense, result, place);
-    default:
-      return collect_positions<std::uint64_t>(dense, result, place);
+    case 1: return collect_positions<std::uint8_t>(dense, result, place);
+    case 2: return collect_positions<std::uint16_t>(dense, result, place);
+    case 4: return collect_positions<std::uint32_t>(dense, result, place);
+    default: return collect_positions<std::uint64_t>(dense, result, place);
   }
 }
 
@@ -69,8 +62,8 @@ void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std
 bool add_element(Array& to, std::int64_t to_index, const Array& from, std::int64_t from_index) {
   return with_element_type(from.dtype(), [&]<class T>(ElementType<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      T& sum = to.as<T>()[static_cast<std::size_t>(to_index)];
-      return !__builtin_add_overflow(sum, from.as<T>()[static_cast<std::size_t>(from_index)], &sum);
+      T& sum = to.as<T>()[to_index];
+      return !__builtin_add_overflow(sum, from.as<T>()[from_index], &sum);
     } else {
       to.set(to_index, to.get(to_index) + from.get(from_index));
       return true;
@@ -86,14 +79,10 @@ std::vector<std::int64_t> order_by_place(std::int64_t rows, const std::vector<st
   std::partial_sum(next.begin(), next.end(), next.begin());
   const std::vector<std::int64_t> begin = next;
   std::vector<std::int64_t> order(row.size());
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    order[static_cast<std::size_t>(next[static_cast<std::size_t>(row[i])]++)] = static_cast<std::int64_t>(i);
-  }
+  for (std::size_t i = 0; i < row.size(); ++i) order[next[row[i]]++] = static_cast<std::int64_t>(i);
   for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
-    std::stable_sort(
-        order.begin() + begin[r], order.begin() + begin[r + 1], [&](std::int64_t left, std::int64_t right) {
-          return column[static_cast<std::size_t>(left)] < column[static_cast<std::size_t>(right)];
-        });
+    std::stable_sort(order.begin() + begin[r], order.begin() + begin[r + 1],
+                     [&](std::int64_t left, std::int64_t right) { return column[left] < column[right]; });
   }
   return order;
 }
@@ -102,11 +91,10 @@ void check_coordinates(std::int64_t rows, std::int64_t columns, const std::vecto
                        const std::vector<std::int64_t>& column, const Array& values,
                        const std::string& origin) {
   check_extents(rows, columns, origin);
-  if (row.size() != column.size() || static_cast<std::int64_t>(row.size()) != values.size()) {
+  if (row.size() != column.size() || static_cast<std::int64_t>(row.size()) != values.size())
     refuse(origin, "the coordinates",
            fmt::format("{} rows, {} columns, {} values", row.size(), column.size(), values.size()),
            "as many of each");
-  }
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (row[i] >= 0 && row[i] < rows && column[i] >= 0 && column[i] < columns) continue;
     refuse(origin, fmt::format("entry {}", i), fmt::format("row {}, column {}", row[i], column[i]),
@@ -157,14 +145,12 @@ void check_row(const WeightMatrix& weights, std::int64_t row) {
   std::int64_t previous = -1;
   for (const std::int64_t i : weights.entries(row)) {
     const std::int64_t column = weights.column_of(i);
-    if (column < 0 || column >= weights.columns) {
+    if (column < 0 || column >= weights.columns)
       refuse(weights.origin, fmt::format("row {}, entry {}", row, i), fmt::format("column {}", column),
              fmt::format("columns 0 to {}", weights.columns - 1));
-    }
-    if (column <= previous) {
+    if (column <= previous)
       refuse(weights.origin, fmt::format("row {}, entry {}", row, i),
              fmt::format("column {} after column {}", column, previous), "ascending columns, none twice");
-    }
     previous = column;
   }
 }
@@ -175,36 +161,31 @@ void check_matrix(const WeightMatrix& weights) {
   const std::int64_t stored = weights.stored();
   const std::vector<std::int64_t>& begin = weights.row_begin;
   check_extents(rows, weights.columns, weights.origin);
-  if (!makes_up(weights.shape, rows, weights.columns)) {
+  if (!makes_up(weights.shape, rows, weights.columns))
     refuse(weights.origin, "the shape",
            fmt::format("{} for {} rows and {} columns", text_of_shape(weights.shape), rows, weights.columns),
            fmt::format("first dimensions whose product is {}, others whose product is {}, as [{}, {}] has",
                        rows, weights.columns, rows, weights.columns));
-  }
-  if (std::ssize(begin) != rows + 1 || begin.front() != 0) {
+  if (std::ssize(begin) != rows + 1 || begin.front() != 0)
     refuse(weights.origin, "the row offsets",
            fmt::format("{} offsets for {} rows{}", begin.size(), rows,
                        begin.empty() ? "" : fmt::format(", the first of them {}", begin.front())),
            fmt::format("{} offsets, the first of them 0", rows + 1));
-  }
-  if (weights.values.size() != stored) {
+  if (weights.values.size() != stored)
     refuse(weights.origin, "the values",
            fmt::format("{} values for {} columns", weights.values.size(), stored),
            fmt::format("{} values, one for each stored column", stored));
-  }
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t first = begin[static_cast<std::size_t>(row)];
+    const std::int64_t first = begin[row];
     const std::int64_t last = begin[static_cast<std::size_t>(row) + 1];
-    if (last < first || last > stored) {
+    if (last < first || last > stored)
       refuse(weights.origin, fmt::format("row {}", row), fmt::format("offsets {} to {}", first, last),
              fmt::format("offsets that do not decrease and end by {}", stored));
-    }
     check_row(weights, row);
   }
-  if (begin.back() != stored) {
+  if (begin.back() != stored)
     refuse(weights.origin, "the last row offset", std::to_string(begin.back()),
            fmt::format("{}, the number of entries", stored));
-  }
 }
 
 /// Rows and columns of a shape whose first dimensions are the rows.
@@ -212,11 +193,10 @@ std::pair<std::int64_t, std::int64_t> matrix_of(std::span<const std::int64_t> sh
                                                 std::int64_t row_dimensions, const std::string& origin) {
   if (shape.empty()) refuse(origin, "the shape", "a single number", "at least one dimension");
   const std::int64_t most = std::max<std::int64_t>(1, std::ssize(shape) - 1);
-  if (row_dimensions < 1 || row_dimensions > most) {
+  if (row_dimensions < 1 || row_dimensions > most)
     refuse(origin, "the dimensions that are rows",
            fmt::format("{} of the {} of {}", row_dimensions, shape.size(), text_of_shape(shape)),
            most == 1 ? "row_dimensions = 1" : fmt::format("row_dimensions from 1 to {}", most));
-  }
   // A vector is one row.
   const std::size_t first = shape.size() == 1 ? 0 : static_cast<std::size_t>(row_dimensions);
   const std::int64_t rows = element_count(shape.first(first), "the weight");
@@ -241,12 +221,12 @@ bool makes_up(std::span<const std::int64_t> shape, std::int64_t rows, std::int64
   return false;
 }
 
-void WeightMatrix::check(std::source_location place) const {
+void WeightMatrix::check(CallPlace place) const {
   user_call(place, [&] { check_matrix(*this); });
 }
 
 WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row_dimensions,
-                        std::source_location place) {
+                        CallPlace place) {
   return user_call(place, [&] {
     WeightMatrix result;
     result.shape = dense.shape();
@@ -263,8 +243,7 @@ WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row
   });
 }
 
-WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions,
-                                 std::source_location place) {
+WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions, CallPlace place) {
   return user_call(place, [&] {
     weights.check();
     const auto [rows, columns] = matrix_of(weights.shape, row_dimensions, weights.origin);
@@ -272,7 +251,7 @@ WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensio
     // Row-major, an element keeps its number.
     for (std::int64_t row = 0; row < weights.rows; ++row) {
       for (const std::int64_t i : weights.entries(row)) {
-        std::int32_t& column = weights.column[static_cast<std::size_t>(i)];
+        std::int32_t& column = weights.column[i];
         const std::int64_t number = row * weights.columns + column;
         ++begin[static_cast<std::size_t>(number / columns) + 1];
         column = static_cast<std::int32_t>(number % columns);
@@ -288,7 +267,7 @@ WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensio
 
 WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
                               const std::vector<std::int64_t>& column, const Array& values,
-                              std::string origin, std::source_location place) {
+                              std::string origin, CallPlace place) {
   return user_call(place, [&] {
     check_coordinates(rows, columns, row, column, values, origin);
     return sorted_entries(rows, columns, row, column, values, std::move(origin));
@@ -311,7 +290,7 @@ WeightMatrix chosen_entries(const WeightMatrix& weights, std::vector<std::int64_
   chosen.values = Array(weights.values.dtype(), {static_cast<std::int64_t>(entries.size())});
   for (const std::int64_t entry : entries) {
     chosen.values.copy_element(chosen.stored(), weights.values, entry);
-    chosen.column.push_back(weights.column[static_cast<std::size_t>(entry)]);
+    chosen.column.push_back(weights.column[entry]);
   }
   return chosen;
 }

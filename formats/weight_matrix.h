@@ -1,11 +1,11 @@
 // Pruned weights as they come from a file, before a format is chosen: one matrix, its stored entries by row.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 
 #include <cstdint>
 #include <ranges>
-#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,16 +40,15 @@ struct WeightMatrix {
     return {row_begin[at], row_begin[at + 1]};
   }
   std::int64_t length(std::int64_t row) const {  ///< how many entries it has
-    return row_begin[static_cast<std::size_t>(row) + 1] - row_begin[static_cast<std::size_t>(row)];
+    return row_begin[static_cast<std::size_t>(row) + 1] - row_begin[row];
   }
-  std::int64_t column_of(std::int64_t entry) const { return column[static_cast<std::size_t>(entry)]; }
+  std::int64_t column_of(std::int64_t entry) const { return column[entry]; }
   std::span<const std::int32_t> columns_of(std::int64_t row) const {
-    return std::span(column).subspan(static_cast<std::size_t>(row_begin[static_cast<std::size_t>(row)]),
-                                     static_cast<std::size_t>(length(row)));
+    return std::span(column).subspan(row_begin[row], static_cast<std::size_t>(length(row)));
   }
   double sparsity() const;  ///< fraction of the elements not stored; 0 for a matrix without elements
   /// Throws UserError, naming the first offending row, when an invariant above does not hold.
-  void check(std::source_location place = std::source_location::current()) const;
+  void check(CallPlace place = {}) const;
 };
 
 /// Whether the product of the first dimensions of a shape, of however many, is `rows` and that of the others
@@ -60,11 +59,10 @@ bool makes_up(std::span<const std::int64_t> shape, std::int64_t rows, std::int64
 /// least 1 and fewer than it has. UserError for others, and for an array without dimensions; one of one
 /// dimension becomes a single row.
 WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row_dimensions = 1,
-                        std::source_location place = std::source_location::current());
+                        CallPlace place = {});
 
 /// The same weight with its first `row_dimensions` as the rows. UserError as from from_dense.
-WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions,
-                                 std::source_location place = std::source_location::current());
+WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions, CallPlace place = {});
 
 /// A part of the entries as a weight of its own: row i holds the entries of `weights` whose numbers are
 /// `entries[row_begin[i]]` to `entries[row_begin[i + 1]]`, the last not among them: a number says where an
@@ -77,8 +75,7 @@ WeightMatrix chosen_entries(const WeightMatrix& weights, std::vector<std::int64_
 /// UserError naming `origin` for rows and columns out of range and for integers whose sum does not fit.
 WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
                               const std::vector<std::int64_t>& column, const Array& values,
-                              std::string origin,
-                              std::source_location place = std::source_location::current());
+                              std::string origin, CallPlace place = {});
 
 /// All rows and columns, zeros filled in; the shape is [rows, columns].
 Array to_dense(const WeightMatrix& weights);

@@ -28,10 +28,9 @@ Assembled cubin_by(const std::vector<std::string>& command, const TemporaryFolde
   process.folder = folder.path();
   const ProcessResult result = run_process(command, process);
   const std::string said = result.error + result.output;
-  if (!result.succeeded()) {
+  if (!result.succeeded())
     throw RuntimeError(refuses + " for " + options.architecture + " (" + text_of_end(result, process) +
                        "):\n" + explained(said));
-  }
   return {read_bytes(folder.path() / "kernel.cubin"), read_ptxas_report(said), result.seconds};
 }
 

@@ -16,9 +16,6 @@
 namespace weft::cuda {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// Every scope looks at all that is in it, so the work grows with depth times length.
 constexpr std::size_t most_nodes = 20'000;
 

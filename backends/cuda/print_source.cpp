@@ -17,29 +17,27 @@ namespace {
 
 void check(const ThreadProgram& program, const Target& target) {
   const std::string& name = program.program.name;
-  if (!target.is_gpu()) throw UserError({"CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_90a"});
+  if (!target.is_gpu()) throw UserError("CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_90a");
   // Compilers of files include the C library, whatever NVRTC does without.
   const std::string_view header = library_header_of(name);
-  if (is_reserved(name) || !header.empty()) {
-    throw UserError({"CUDA C++ has something else of the kernel's name", "algorithm " + name,
-                     header.empty() ? name : fmt::format("{}, a name of {}", name, header),
-                     fmt::format("another name for the algorithm, as algorithm(\"{}_layer\", …)", name)});
-  }
-  if (const std::int64_t statements = source_statements(program); statements > most_source_statements) {
-    throw UserError({"the kernel is too long for CUDA C++", name,
-                     fmt::format("{} statements, as when values are baked or loops unrolled", statements),
-                     fmt::format("at most {}: compilers of C++ take time that grows with the square of a "
-                                 "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
-                                 "(--emitter llvm) makes PTX of any length",
-                                 most_source_statements)});
-  }
+  if (is_reserved(name) || !header.empty())
+    throw UserError("CUDA C++ has something else of the kernel's name", "algorithm " + name,
+                    header.empty() ? name : fmt::format("{}, a name of {}", name, header),
+                    fmt::format("another name for the algorithm, as algorithm(\"{}_layer\", …)", name));
+  if (const std::int64_t statements = source_statements(program); statements > most_source_statements)
+    throw UserError("the kernel is too long for CUDA C++", name,
+                    fmt::format("{} statements, as when values are baked or loops unrolled", statements),
+                    fmt::format("at most {}: compilers of C++ take time that grows with the square of a "
+                                "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
+                                "(--emitter llvm) makes PTX of any length",
+                                most_source_statements));
   ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();
     if (call == nullptr) return;
     const Instruction& row = instruction(call->instruction);
     if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
-    throw UserError({fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
-                     row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm)});
+    throw UserError(fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
+                    row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm));
   });
 }
 
@@ -80,12 +78,10 @@ class SourcePrinter {
           "{}{}* {}{}", buffer->access == ir::Access::read ? "const " : "", type_in_memory(buffer->dtype),
           buffer->between_blocks ? "" : "__restrict__ ", expressions_.name_of(*buffer)));
     }
-    for (const ir::Variable& scalar : program_.program.scalars) {
+    for (const ir::Variable& scalar : program_.program.scalars)
       parameters.push_back(expressions_.type_of_value(scalar.dtype) + " " + expressions_.name_of(scalar));
-    }
-    for (const ir::Variable& extent : program_.program.extents) {
+    for (const ir::Variable& extent : program_.program.extents)
       parameters.push_back(expressions_.index_type() + " " + expressions_.name_of(extent));
-    }
     std::string bounds = std::to_string(program_.launch.threads);
     if (program_.program.resident_blocks > 0) bounds += fmt::format(", {}", program_.program.resident_blocks);
     const auto& cluster = program_.launch.cluster;
@@ -105,13 +101,12 @@ class SourcePrinter {
     for (const ir::ConstantBuffer& constant : program_.program.constants)
       bytes += constant.numbers.size() * sizeof(std::int32_t);
     std::string result;
-    for (const ir::ConstantBuffer& constant : program_.program.constants) {
+    for (const ir::ConstantBuffer& constant : program_.program.constants)
       result += wrapped(
           fmt::format("static __{}__ const int {}[{}] = {{{}}};", bytes <= most_bytes ? "constant" : "device",
                       expressions_.name_of(*constant.buffer), constant.numbers.size(),
                       fmt::join(constant.numbers, ", ")),
           0);
-    }
     return result.empty() ? result : result + "\n";
   }
 
@@ -149,13 +144,11 @@ class SourcePrinter {
     add("grid", fmt::format("({}, {}, {}) blocks", expressions_.text(launch.grid[0]),
                             expressions_.text(launch.grid[1]), expressions_.text(launch.grid[2])));
     add("block", fmt::format("{} thread{}", launch.threads, launch.threads == 1 ? "" : "s"));
-    if (launch.shared_bytes > 0) {
+    if (launch.shared_bytes > 0)
       add("shared", fmt::format("{} bytes, {}", launch.shared_bytes,
                                 layout_.is_dynamic ? "given at launch" : "declared below"));
-    }
-    if (expressions_.can_be_contracted()) {
+    if (expressions_.can_be_contracted())
       add("compile", "with -fmad=false, or products and sums are rounded once instead of twice");
-    }
     return result;
   }
 

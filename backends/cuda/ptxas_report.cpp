@@ -38,8 +38,8 @@ std::optional<std::string_view> text_after(std::string_view line, std::string_vi
   return rest.substr(0, stop.empty() ? rest.size() : rest.find(stop));
 }
 
-Resources& entry_of(PtxasReport& report, std::string_view name) {
-  for (Resources& known : report.functions) {
+FunctionResources& entry_of(PtxasReport& report, std::string_view name) {
+  for (FunctionResources& known : report.functions) {
     if (known.function == name) return known;
   }
   report.functions.push_back({});
@@ -47,13 +47,13 @@ Resources& entry_of(PtxasReport& report, std::string_view name) {
   return report.functions.back();
 }
 
-void read_properties(std::string_view line, Resources& resources) {
+void read_properties(std::string_view line, FunctionResources& resources) {
   if (const auto bytes = number_before(line, " bytes stack frame")) resources.stack_bytes = *bytes;
   if (const auto bytes = number_before(line, " bytes spill stores")) resources.spill_store_bytes = *bytes;
   if (const auto bytes = number_before(line, " bytes spill loads")) resources.spill_load_bytes = *bytes;
 }
 
-void read_usage(std::string_view line, Resources& resources) {
+void read_usage(std::string_view line, FunctionResources& resources) {
   if (const auto count = number_before(line, " registers")) resources.registers = static_cast<int>(*count);
   if (const auto count = number_before(line, " barriers")) resources.barriers = static_cast<int>(*count);
   if (const auto bytes = number_before(line, " bytes smem")) resources.shared_bytes = *bytes;
@@ -116,9 +116,9 @@ PtxasReport read_ptxas_report(std::string_view text) {
   return report;
 }
 
-Resources PtxasReport::worst() const {
-  Resources all;
-  for (const Resources& one : functions) {
+FunctionResources PtxasReport::worst() const {
+  FunctionResources all;
+  for (const FunctionResources& one : functions) {
     if (one.registers >= all.registers) all.function = one.function;
     all.registers = std::max(all.registers, one.registers);
     all.barriers = std::max(all.barriers, one.barriers);
@@ -131,9 +131,9 @@ Resources PtxasReport::worst() const {
   return all;
 }
 
-const Resources* PtxasReport::find(std::string_view function) const {
+const FunctionResources* PtxasReport::find(std::string_view function) const {
   const auto place = std::find_if(functions.begin(), functions.end(),
-                                  [&](const Resources& r) { return r.function == function; });
+                                  [&](const FunctionResources& r) { return r.function == function; });
   return place == functions.end() ? nullptr : &*place;
 }
 

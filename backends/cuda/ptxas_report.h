@@ -10,7 +10,7 @@ namespace weft::cuda {
 
 /// One kernel, or one function that it calls (which has no registers of its own). Bytes a thread for stack
 /// and spills, a block for shared memory.
-struct Resources {
+struct FunctionResources {
   std::string function;
   int registers = 0;
   int barriers = 0;
@@ -29,14 +29,14 @@ struct Note {
 };
 
 struct PtxasReport {
-  std::vector<Resources> functions;
+  std::vector<FunctionResources> functions;
   std::vector<Note> notes;
   std::vector<std::string> warnings;
 
   /// The largest of each number over all functions.
-  Resources worst() const;
+  FunctionResources worst() const;
   /// The resources of `function`, or nullptr.
-  const Resources* find(std::string_view function) const;
+  const FunctionResources* find(std::string_view function) const;
   /// True for notes C7510 to C7519: the tensor cores wait where the program did not ask them to.
   bool serialises_wgmma() const;
 };

@@ -87,9 +87,8 @@ Expressions::Printed Expressions::of(const ir::Load& e, Form form) {
   if (is_float(dtype)) return {std::move(text), Precedence::postfix};
   const bool is_index = dtype == (wide_ ? DType::i64 : DType::i32);
   const bool promotes = size_of(dtype) < 4 || dtype == DType::i32 || is_index;  // to the same number, signed
-  if (is_index || form == Form::any || (promotes && (!wide_ || form == Form::narrow))) {
+  if (is_index || form == Form::any || (promotes && (!wide_ || form == Form::narrow)))
     return {std::move(text), Precedence::postfix};
-  }
   if (wide_) return {"(long long)" + text, Precedence::unary};
   return {"int(" + text + ")", Precedence::postfix};
 }
@@ -121,9 +120,8 @@ Expressions::Printed Expressions::infix(const ir::Binary& e, Form left, Form rig
   std::string result = text(e.left, mixed ? Precedence::equality : precedence, left);
   if (mixed) {
     if (const auto* inner = e.left.as<ir::Binary>();
-        inner != nullptr && inner->op == BinaryOperator::logical_or) {
+        inner != nullptr && inner->op == BinaryOperator::logical_or)
       result = text(e.left, precedence, left);
-    }
   }
   result += fmt::format(" {} ", sign);
   // Sums of integers are exact, in whatever order.
@@ -135,13 +133,10 @@ Expressions::Printed Expressions::infix(const ir::Binary& e, Form left, Form rig
 
 Expressions::Printed Expressions::integer_operation(const ir::Binary& e, Form form) {
   switch (e.op) {
-    case BinaryOperator::minimum:
-      return call("min", both(e, Form::argument));
-    case BinaryOperator::maximum:
-      return call("max", both(e, Form::argument));
+    case BinaryOperator::minimum: return call("min", both(e, Form::argument));
+    case BinaryOperator::maximum: return call("max", both(e, Form::argument));
     case BinaryOperator::divide:
-    case BinaryOperator::remainder:
-      return floor_quotient(e, form);
+    case BinaryOperator::remainder: return floor_quotient(e, form);
     default: {
       const std::int64_t* constant = ir::integer_value(e.right);
       const bool comparison = is_comparison(e.op);
@@ -190,10 +185,8 @@ Expressions::Printed Expressions::float_operation(const ir::Binary& e) {
     case BinaryOperator::maximum:
       helpers_.need(single ? Helpers::Kind::maximum_f32 : Helpers::Kind::maximum_f64);
       return call("maximum", both(e, Form::exact));
-    case BinaryOperator::divide:
-      return call(single ? "__fdiv_rn" : "__ddiv_rn", both(e, Form::exact));
-    case BinaryOperator::remainder:
-      throw InternalError("a remainder of floating-point numbers");
+    case BinaryOperator::divide: return call(single ? "__fdiv_rn" : "__ddiv_rn", both(e, Form::exact));
+    case BinaryOperator::remainder: throw InternalError("a remainder of floating-point numbers");
     default:
       float_products_ = float_products_ || e.op == BinaryOperator::multiply;
       float_sums_ = float_sums_ || e.op == BinaryOperator::add || e.op == BinaryOperator::subtract;
@@ -261,9 +254,8 @@ Expressions::Printed Expressions::of(const ir::Call& e, Form form) {
   internal_check(e.arguments.size() == row.operands.size(),
                  "a call of " + e.instruction + " with the wrong operands");
   std::vector<std::string> arguments;
-  for (const ir::Expr& argument : e.arguments) {
+  for (const ir::Expr& argument : e.arguments)
     arguments.push_back(text(argument, Precedence::lowest, Form::argument));
-  }
   if (!row.cuda.empty()) {
     std::string text = with_operands(row.cuda, arguments);
     if (is_float(row.result) || form == Form::any) return {std::move(text), Precedence::postfix};
@@ -280,9 +272,8 @@ bool Expressions::has_index_type(const ir::Expr& expr) const {
   if (!wide_) return false;
   if (expr.as<ir::Variable>() != nullptr) return true;
   if (const auto* load = expr.as<ir::Load>()) return load->buffer->dtype == DType::i64;
-  if (const auto* e = expr.as<ir::Binary>()) {
+  if (const auto* e = expr.as<ir::Binary>())
     return !is_comparison(e->op) && (has_index_type(e->left) || has_index_type(e->right));
-  }
   if (const auto* e = expr.as<ir::Select>())
     return has_index_type(e->when_true) || has_index_type(e->when_false);
   return false;

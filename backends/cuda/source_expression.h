@@ -9,7 +9,6 @@
 #include <weft/scheduler/passes/lower.h>
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 

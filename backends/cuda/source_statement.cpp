@@ -169,9 +169,8 @@ std::string Statements::assignment(const ir::Store& s) {
                        expressions_.text(s.value, Precedence::lowest, Form::any));
   if (s.accumulate && is_float(dtype)) expressions_.note_float_sum();
   std::string value = expressions_.text(s.value, Precedence::lowest, Form::any);
-  if (dtype == DType::boolean && s.value.dtype() != DType::boolean) {
+  if (dtype == DType::boolean && s.value.dtype() != DType::boolean)
     value = expressions_.text(s.value, Precedence::comparison) + " != 0";
-  }
   if (s.buffer->streams && !s.accumulate) return fmt::format("__stcs(&{}, {});", place, value);
   return place + (s.accumulate ? " += " : " = ") + value + ";";
 }
@@ -309,9 +308,8 @@ void Statements::vectorized(const ir::For& s) {
     for (const ir::Expr& index : access.indices) first.push_back(ir::substitute(index, {{s.name, s.begin}}));
     const std::string place = "&" + expressions_.element(access.buffer, first);
     std::string name = names_.of(Names::Kind::variable, access.buffer->name + ".vector");
-    for (int i = 2; !declare(name); ++i) {
+    for (int i = 2; !declare(name); ++i)
       name = names_.of(Names::Kind::variable, access.buffer->name + ".vector" + std::to_string(i));
-    }
     const std::string_view type = type_in_memory(access.buffer->dtype);
     if (access.is_read) {
       helpers_.need(Helpers::Kind::load_vector);

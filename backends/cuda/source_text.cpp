@@ -178,9 +178,8 @@ std::string with_operands(std::string_view text, const std::vector<std::string>&
       continue;
     }
     std::size_t number = 0;
-    while (i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9') {
+    while (i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9')
       number = 10 * number + static_cast<std::size_t>(text[++i] - '0');
-    }
     internal_check(number >= 1 && number <= operands.size(),
                    "an operand that is not there in " + std::string(text));
     result += operands[number - 1];

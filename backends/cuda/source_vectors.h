@@ -4,8 +4,6 @@
 #include <weft/scheduler/ir/node.h>
 #include <weft/scheduler/ir/visit.h>
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
 namespace weft::cuda {

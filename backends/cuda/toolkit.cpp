@@ -126,12 +126,9 @@ void check_architecture(const std::string& architecture) {
   if (!number.empty() && (number.back() == 'a' || number.back() == 'f')) number.pop_back();
   const bool usable =
       number.size() >= 2 && number.size() <= 3 && std::all_of(number.begin(), number.end(), is_digit);
-  if (!usable) {
-    throw UserError({"choosing a GPU architecture",
-                     {},
-                     "'" + architecture + "'",
-                     "a name such as sm_80, sm_90 or sm_90a"});
-  }
+  if (!usable)
+    throw UserError("choosing a GPU architecture", "'" + architecture + "'",
+                    "a name such as sm_80, sm_90 or sm_90a");
 }
 
 std::string virtual_architecture(const std::string& architecture) {

@@ -72,11 +72,10 @@ std::string c_product(const std::vector<Extent>& extents) {
   std::int64_t known = 1;
   std::string open;
   for (const Extent& extent : extents) {
-    if (extent.is_static()) {
+    if (extent.is_static())
       known *= extent.value;
-    } else {
+    else
       open += " * n";
-    }
   }
   return std::to_string(known) + open;
 }

@@ -151,7 +151,7 @@ std::pair<std::string, std::string> difference(const SparseTensor& one, const Sp
 }  // namespace
 
 void refuse(std::string what, std::string where, std::string found, std::string accepted) {
-  throw UserError({std::move(what), std::move(where), std::move(found), std::move(accepted)});
+  throw UserError(std::move(what), std::move(where), std::move(found), std::move(accepted));
 }
 
 std::string place_of(const std::vector<PackageKernel>& kernels, const PackageKernel& kernel) {
@@ -185,7 +185,7 @@ void check_kernels(const std::vector<PackageKernel>& kernels) {
 
 }  // namespace exporting
 
-void check_export_options(const ExportOptions& options, std::source_location place) {
+void check_export_options(const ExportOptions& options, CallPlace place) {
   user_call(place, [&] {
     exporting::check_name(options.name);
     exporting::check_license(options.spdx);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
 
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -28,8 +28,7 @@ struct ExportOptions {
 
 /// UserError when the name or the licence cannot be used, as export_package throws it: to be asked before
 /// kernels are compiled for nothing.
-void check_export_options(const ExportOptions& options,
-                          std::source_location place = std::source_location::current());
+void check_export_options(const ExportOptions& options, CallPlace place = {});
 
 /// A kernel and the sizes that it is for. Those of a kernel without a size that is given at launch are its
 /// own, and these numbers mean nothing.
@@ -55,7 +54,6 @@ struct PackageKernel {
 /// sizes that it is given, or when a file of the user's stands in the way. RuntimeError, with the file and
 /// the reason, when the folder cannot be written.
 std::vector<std::string> export_package(const std::string& folder, const std::vector<PackageKernel>& kernels,
-                                        const ExportOptions& options = {},
-                                        std::source_location place = std::source_location::current());
+                                        const ExportOptions& options = {}, CallPlace place = {});
 
 }  // namespace weft

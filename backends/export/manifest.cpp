@@ -18,11 +18,10 @@ Json operands_of(const Package& package) {
     const Operand& operand = package.operand(field);
     auto shape = Json::array();
     for (const Extent& extent : operand.shape) {
-      if (extent.is_static()) {
+      if (extent.is_static())
         shape.push_back(extent.value);
-      } else {
+      else
         shape.push_back(package.size);
-      }
     }
     Json entry{{"field", field.field}, {"dtype", name_of(operand.dtype)}, {"shape", shape}};
     if (!operand.strides.empty()) entry["strides"] = operand.strides;
@@ -83,12 +82,12 @@ Json measured_of(const Package& package) {
   } catch (const Json::parse_error& error) {
     const std::size_t at = std::min(text.size(), error.byte == 0 ? 0 : error.byte - 1);
     throw UserError(
-        {"what was measured is no JSON", fmt::format("export (--measured), measured, byte {}", at),
-         at == text.size() ? "the end of the text" : "\"" + text.substr(at < 20 ? 0 : at - 20, 40) + "\"",
-         accepted});
+        "what was measured is no JSON", fmt::format("export (--measured), measured, byte {}", at),
+        at == text.size() ? "the end of the text" : "\"" + text.substr(at < 20 ? 0 : at - 20, 40) + "\"",
+        accepted);
   } catch (const Json::exception&) {
-    throw UserError({"what was measured is no JSON", "export (--measured), measured",
-                     "\"" + text.substr(0, 40) + "\"", accepted});
+    throw UserError("what was measured is no JSON", "export (--measured), measured",
+                    "\"" + text.substr(0, 40) + "\"", accepted);
   }
 }
 

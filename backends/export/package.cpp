@@ -311,9 +311,8 @@ Package describe(const std::vector<PackageKernel>& kernels, const ExportOptions&
   choose_ptx(package);
   describe_weights(package, kernels);
   for (TargetGroup& group : package.targets) {
-    for (Variant& variant : group.variants) {
+    for (Variant& variant : group.variants)
       variant.parameters = parameters_of(package, *variant.kernel, packing_of(package, *variant.kernel));
-    }
   }
   return package;
 }

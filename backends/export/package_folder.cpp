@@ -9,11 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
-#include <string_view>
 
 namespace weft::exporting {
 namespace {
@@ -89,9 +87,9 @@ void refuse_obstacles(const fs::path& folder, const std::vector<PackageFile>& fi
   const std::size_t more = named.size() > most_named ? named.size() - most_named : 0;
   named.resize(named.size() - more);
   throw UserError(
-      {"a package is not written over files that no export made", "export, " + folder.string(),
-       fmt::format("{}{}", fmt::join(named, ", "), more > 0 ? fmt::format(" and {} more", more) : ""),
-       "another folder (-o FOLDER), or these files moved elsewhere"});
+      "a package is not written over files that no export made", "export, " + folder.string(),
+      fmt::format("{}{}", fmt::join(named, ", "), more > 0 ? fmt::format(" and {} more", more) : ""),
+      "another folder (-o FOLDER), or these files moved elsewhere");
 }
 
 /// A new folder that is removed with the object, with all that stands in it then.
@@ -132,14 +130,9 @@ class WorkFolder {
 bool link_entry(const fs::directory_entry& entry, const fs::path& to) {
   std::error_code error;
   switch (entry.symlink_status(error).type()) {
-    case fs::file_type::directory:
-      fs::create_directories(to, error);
-      return !error;
-    case fs::file_type::symlink:
-      fs::copy_symlink(entry.path(), to, error);
-      return !error;
-    default:
-      return linkat(AT_FDCWD, entry.path().c_str(), AT_FDCWD, to.c_str(), 0) == 0;
+    case fs::file_type::directory: fs::create_directories(to, error); return !error;
+    case fs::file_type::symlink: fs::copy_symlink(entry.path(), to, error); return !error;
+    default: return linkat(AT_FDCWD, entry.path().c_str(), AT_FDCWD, to.c_str(), 0) == 0;
   }
 }
 
@@ -210,7 +203,7 @@ void make_anew(const fs::path& folder, const std::vector<PackageFile>& files) {
 
 void put_in_place(const std::vector<PackageFile>& files, const std::string& asked) {
   if (asked.empty())
-    throw UserError({"the package has no folder", "export", "an empty path", "-o FOLDER, such as -o ffn"});
+    throw UserError("the package has no folder", "export", "an empty path", "-o FOLDER, such as -o ffn");
   std::error_code error;
   fs::path folder = fs::absolute(asked, error);
   if (!error) folder = fs::weakly_canonical(folder, error);
@@ -219,8 +212,8 @@ void put_in_place(const std::vector<PackageFile>& files, const std::string& aske
   if (!is_there(folder)) return make_anew(folder, files);
   if (!fs::is_directory(folder, error))
     throw UserError(
-        {"a package is a folder", "export, " + folder.string(), "a file of that name",
-         fmt::format("a folder that there is or may be made, such as {}_package", folder.string())});
+        "a package is a folder", "export, " + folder.string(), "a file of that name",
+        fmt::format("a folder that there is or may be made, such as {}_package", folder.string()));
   const EarlierExport earlier = earlier_export(folder);
   refuse_obstacles(folder, files, earlier);
   if (!exchange(folder, files, earlier)) move_one_by_one(folder, files, earlier);

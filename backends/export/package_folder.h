@@ -1,7 +1,6 @@
 // Where the files of a package go, and what must not be lost there. For files of this folder.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 

@@ -99,8 +99,8 @@ void sort_tensors(Package& package) {
   std::vector<int> order(package.tensors.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   std::ranges::stable_sort(order, [&](int a, int b) {
-    const Tensor& first = package.tensors[static_cast<std::size_t>(a)];
-    const Tensor& second = package.tensors[static_cast<std::size_t>(b)];
+    const Tensor& first = package.tensors[a];
+    const Tensor& second = package.tensors[b];
     const std::size_t x = size_of(first.array->dtype());
     const std::size_t y = size_of(second.array->dtype());
     return x != y ? x > y : first.name < second.name;
@@ -108,12 +108,12 @@ void sort_tensors(Package& package) {
   std::vector<Tensor> sorted;
   std::vector<int> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    sorted.push_back(package.tensors[static_cast<std::size_t>(order[i])]);
-    place[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+    sorted.push_back(package.tensors[order[i]]);
+    place[order[i]] = static_cast<int>(i);
   }
   package.tensors = std::move(sorted);
   for (Packing& packing : package.packings) {
-    for (int& tensor : packing.tensors) tensor = place[static_cast<std::size_t>(tensor)];
+    for (int& tensor : packing.tensors) tensor = place[tensor];
   }
 }
 
@@ -133,11 +133,10 @@ void describe_weights(Package& package, const std::vector<PackageKernel>& kernel
     if (!known.insert(&weights).second) continue;
     const auto equal = std::ranges::find_if(
         package.packings, [&](const Packing& packing) { return same_packing(*packing.weights, weights); });
-    if (equal == package.packings.end()) {
+    if (equal == package.packings.end())
       add_packing(package, weights);
-    } else {
+    else
       aliases.emplace_back(&weights, equal - package.packings.begin());
-    }
   }
   if (!package.needs_weights) {
     package.any_pattern = false;

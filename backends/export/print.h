@@ -4,7 +4,6 @@
 
 #include <weft/backends/export/package.h>
 
-#include <cstdint>
 #include <map>
 #include <span>
 #include <string>

@@ -165,24 +165,16 @@ class ReferencePrinter {
   std::string value(const Term& term) const {
     const auto argument = [&](std::size_t i) { return value(term.arguments[i]); };
     switch (term.kind) {
-      case Term::Kind::sum:
-        return "sum";
-      case Term::Kind::number:
-        return fmt::format("({:.17g})", term.number);
+      case Term::Kind::sum: return "sum";
+      case Term::Kind::number: return fmt::format("({:.17g})", term.number);
       case Term::Kind::scalar:
         return "(double)args->" + std::ranges::find(package_.scalars, term.scalar, &ScalarField::name)->field;
-      case Term::Kind::access:
-        return loaded(term.access);
-      case Term::Kind::add:
-        return fmt::format("({} + {})", argument(0), argument(1));
-      case Term::Kind::subtract:
-        return fmt::format("({} - {})", argument(0), argument(1));
-      case Term::Kind::multiply:
-        return fmt::format("({} * {})", argument(0), argument(1));
-      case Term::Kind::relu:
-        return fmt::format("relu({})", argument(0));
-      case Term::Kind::gelu:
-        return fmt::format("gelu({})", argument(0));
+      case Term::Kind::access: return loaded(term.access);
+      case Term::Kind::add: return fmt::format("({} + {})", argument(0), argument(1));
+      case Term::Kind::subtract: return fmt::format("({} - {})", argument(0), argument(1));
+      case Term::Kind::multiply: return fmt::format("({} * {})", argument(0), argument(1));
+      case Term::Kind::relu: return fmt::format("relu({})", argument(0));
+      case Term::Kind::gelu: return fmt::format("gelu({})", argument(0));
     }
     throw InternalError("an epilogue of an unknown kind");
   }

@@ -3,8 +3,6 @@
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
 
-#include <algorithm>
-
 namespace weft::exporting {
 
 std::string print_smoke(const Package& package) {

@@ -92,8 +92,7 @@ std::string argument(const Package& package, const Parameter& parameter) {
   std::string value =
       std::to_string(parameter.from == Parameter::From::size ? parameter.divisor : parameter.index);
   if (parameter.from == Parameter::From::scalar)
-    value = fmt::format("offsetof({}_args, {})", package.name,
-                        package.scalars[static_cast<std::size_t>(parameter.index)].field);
+    value = fmt::format("offsetof({}_args, {})", package.name, package.scalars[parameter.index].field);
   return fmt::format("    {{{}_from_{}, {}, {}}},\n", package.name,
                      sources[static_cast<std::size_t>(parameter.from)], parameter.bytes, value);
 }

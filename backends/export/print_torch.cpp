@@ -12,14 +12,10 @@ namespace {
 
 std::string_view scalar_type(DType dtype) {
   switch (dtype) {
-    case DType::f16:
-      return "Half";
-    case DType::bf16:
-      return "BFloat16";
-    case DType::f64:
-      return "Double";
-    default:
-      return "Float";
+    case DType::f16: return "Half";
+    case DType::bf16: return "BFloat16";
+    case DType::f64: return "Double";
+    default: return "Float";
   }
 }
 

@@ -1,9 +1,6 @@
-#include <fmt/format.h>
 #include <weft/backends/export/program.h>
-#include <weft/dsl/errors.h>
+#include <weft/backends/runtime/process.h>
 
-#include <cstdio>
-#include <exception>
 #include <string_view>
 
 namespace weft {
@@ -13,8 +10,8 @@ constexpr std::string_view usage =
     "--out FOLDER --name NAME --targets sm_80,sm_90a, and where they are wanted --param k=v and --spdx ID";
 
 [[noreturn]] void refuse(const std::string& found) {
-  throw UserError(
-      {"a program that exports cannot read its arguments", "command line", found, std::string(usage)});
+  throw UserError("a program that exports cannot read its arguments", "command line", found,
+                  std::string(usage));
 }
 
 struct CommandLine {
@@ -29,8 +26,8 @@ void read_targets(std::string_view list, std::vector<Target>& targets) {
     try {
       targets.push_back(target_named(list.substr(0, comma), std::source_location()));
     } catch (const UserError& error) {
-      throw UserError(
-          {error.report().what, "command line, --targets", error.report().found, error.report().accepted});
+      throw UserError(error.report().what, "command line, --targets", error.report().found,
+                      error.report().accepted);
     }
     list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
   }
@@ -68,9 +65,9 @@ const std::string& ExportRequest::parameter(const std::string& name) const {
   if (found != parameters.end()) return found->second;
   std::string given;
   for (const auto& [other, value] : parameters) given += (given.empty() ? "" : ", ") + other;
-  throw UserError({"a parameter of an exporting program is missing", "command line, --param",
-                   given.empty() ? "none" : "only " + given,
-                   "--param " + name + "=VALUE, which is PARAMS " + name + "=VALUE of weft_add_kernel"});
+  throw UserError("a parameter of an exporting program is missing", "command line, --param",
+                  given.empty() ? "none" : "only " + given,
+                  "--param " + name + "=VALUE, which is PARAMS " + name + "=VALUE of weft_add_kernel");
 }
 
 std::string ExportRequest::parameter(const std::string& name, const std::string& otherwise) const {
@@ -80,19 +77,12 @@ std::string ExportRequest::parameter(const std::string& name, const std::string&
 
 int export_program(int count, char** arguments,
                    const std::function<std::vector<PackageKernel>(const ExportRequest&)>& make,
-                   std::source_location place) {
-  try {
+                   CallPlace place) {
+  return exit_code_of([&] {
     const CommandLine line = read({arguments + 1, arguments + count});
     check_export_options(line.options);
     export_package(line.folder, make(line.request), line.options, place);
-    return 0;
-  } catch (const UserError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  });
 }
 
 }  // namespace weft

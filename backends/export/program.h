@@ -11,10 +11,10 @@
 #pragma once
 
 #include <weft/backends/export/export.h>
+#include <weft/dsl/errors.h>
 
 #include <functional>
 #include <map>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -36,6 +36,6 @@ struct ExportRequest {
 /// gave, 1 for the rest.
 int export_program(int count, char** arguments,
                    const std::function<std::vector<PackageKernel>(const ExportRequest&)>& make,
-                   std::source_location place = std::source_location::current());
+                   CallPlace place = {});
 
 }  // namespace weft

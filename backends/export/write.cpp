@@ -132,7 +132,7 @@ Files files_of(const Package& package) {
 }  // namespace exporting
 
 std::vector<std::string> export_package(const std::string& folder, const std::vector<PackageKernel>& kernels,
-                                        const ExportOptions& options, std::source_location place) {
+                                        const ExportOptions& options, CallPlace place) {
   return user_call(place, [&] {
     const exporting::Package package = exporting::describe(kernels, options);
     const std::vector<exporting::PackageFile> files = exporting::files_of(package);
@@ -144,7 +144,7 @@ std::vector<std::string> export_package(const std::string& folder, const std::ve
 }
 
 std::vector<std::string> Kernel::export_to(const std::string& folder, const ExportOptions& options,
-                                           std::source_location place) const {
+                                           CallPlace place) const {
   return export_package(folder, {{*this}}, options, place);
 }
 

@@ -31,9 +31,8 @@ std::string text_of(const llvm::Module& module) {
 void check_module(const llvm::Module& module) {
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
-  if (llvm::verifyModule(module, &stream)) {
+  if (llvm::verifyModule(module, &stream))
     throw InternalError("LLVM refuses what was made for it: " + complaint + "\n" + text_of(module));
-  }
 }
 
 namespace {

@@ -4,7 +4,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include <memory>
 #include <string>
 
 namespace weft::llvm_backend {

@@ -88,9 +88,8 @@ std::vector<std::string> runnable_processors() {
     names.emplace_back("x86-64-v3");
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512cd")) {
+        __builtin_cpu_supports("avx512cd"))
       names.emplace_back("x86-64-v4");
-    }
   }
 #endif
   return names;
@@ -99,12 +98,9 @@ std::vector<std::string> runnable_processors() {
 llvm::orc::JITTargetMachineBuilder machine_builder(const CpuOptions& options) {
   initialize();
   const auto known = processors_of_this_machine();
-  if (std::find(known.begin(), known.end(), options.processor) == known.end()) {
-    throw UserError({"code for that processor cannot run here",
-                     {},
-                     options.processor,
-                     fmt::format("{}", fmt::join(known, ", "))});
-  }
+  if (std::find(known.begin(), known.end(), options.processor) == known.end())
+    throw UserError("code for that processor cannot run here", options.processor,
+                    fmt::format("{}", fmt::join(known, ", ")));
   auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!host) throw_if(host.takeError(), "LLVM does not know this processor");
   llvm::orc::JITTargetMachineBuilder builder = std::move(*host);

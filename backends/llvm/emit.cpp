@@ -1,5 +1,4 @@
 // Functions, arguments, statements.
-#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <weft/backends/llvm/emit.h>
@@ -124,16 +123,13 @@ llvm::Function* Emitter::emit_cpu_entry(llvm::Function* kernel) {
     return builder_.CreateLoad(type,
                                builder_.CreateConstInBoundsGEP1_64(type, function->getArg(array), index));
   };
-  for (std::size_t i = 0; i < program_.buffers.size() + program_.workspaces.size(); ++i) {
+  for (std::size_t i = 0; i < program_.buffers.size() + program_.workspaces.size(); ++i)
     arguments.push_back(element(0, pointer, i));
-  }
-  for (std::size_t i = 0; i < program_.scalars.size(); ++i) {
+  for (std::size_t i = 0; i < program_.scalars.size(); ++i)
     arguments.push_back(
         convert(element(1, builder_.getDoubleTy(), i), DType::f64, program_.scalars[i].dtype));
-  }
-  for (std::size_t i = 0; i < program_.extents.size(); ++i) {
+  for (std::size_t i = 0; i < program_.extents.size(); ++i)
     arguments.push_back(builder_.CreateTrunc(element(2, builder_.getInt64Ty(), i), index_type_));
-  }
   arguments.push_back(function->getArg(3));
   arguments.push_back(function->getArg(4));
   builder_.CreateCall(kernel, arguments);

@@ -99,9 +99,8 @@ llvm::Value* Emitter::intrinsic_call(std::string_view name, const std::vector<ll
 /// Integers travel in 32-bit registers, as the texts of the table are written for.
 llvm::Value* Emitter::assembly_call(std::string_view text, const std::vector<llvm::Value*>& arguments,
                                     const std::vector<DType>& operands, DType result) {
-  for (const llvm::Value* argument : arguments) {
+  for (const llvm::Value* argument : arguments)
     internal_check(!is_vector(argument), "an instruction of PTX inside a vectorized loop");
-  }
   const auto letter = [](DType dtype) {
     if (dtype == DType::f32) return "f";
     if (dtype == DType::f64) return "d";
@@ -130,9 +129,8 @@ llvm::CallInst* Emitter::inline_assembly(llvm::StringRef text, const std::string
   for (const llvm::Value* operand : operands) types.push_back(operand->getType());
   auto* type = llvm::FunctionType::get(result, types, false);
   // A wrong string would end the process inside LLVM.
-  if (llvm::Error error = llvm::InlineAsm::verify(type, constraints)) {
+  if (llvm::Error error = llvm::InlineAsm::verify(type, constraints))
     throw InternalError("PTX with wrong operands: " + llvm::toString(std::move(error)) + ": " + text.str());
-  }
   return builder_.CreateCall(llvm::InlineAsm::get(type, text, constraints, has_effects), operands);
 }
 

@@ -21,9 +21,8 @@ llvm::Value* Emitter::convert(llvm::Value* from_value, DType from, DType to) {
   }
   if (is_float(from)) {
     if (is_narrow(from)) return convert(to_f32(from_value, from), DType::f32, to);
-    if (to == DType::boolean) {
+    if (to == DType::boolean)
       return builder_.CreateFCmpUNE(from_value, llvm::Constant::getNullValue(from_value->getType()));
-    }
     llvm::Value* whole = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, from_value);
     whole = builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {type, whole->getType()}, {whole});
     return convert(whole, DType::i64, to);

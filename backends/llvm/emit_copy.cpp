@@ -50,11 +50,10 @@ llvm::Value* Emitter::pointer_of_run(const ir::Buffer& buffer, const ir::Expr& l
   };
   ir::Linear data;
   for (const ir::Linear::Term& term : sum.terms) {
-    if (ir::reads_memory(term.atom)) {
+    if (ir::reads_memory(term.atom))
       data.terms.push_back(term);
-    } else {
+    else
       add(term.atom, term.coefficient);
-    }
   }
   // Where there are several terms, the sum is made with the bits of an index, once for each row.
   if (data.terms.size() == 1) {
@@ -95,12 +94,11 @@ void Emitter::of(const ir::Copy& s) {
 
 void Emitter::of(const ir::CopyGroup& s) {
   internal_check(capabilities_.gpu && !lanes_, "a group of copies where there are none");
-  if (s.pending < 0) {
+  if (s.pending < 0)
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
-  } else {
+  else
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {},
                              {builder_.getInt32(static_cast<std::uint32_t>(s.pending))});
-  }
 }
 
 }  // namespace weft::llvm_backend

@@ -93,8 +93,7 @@ llvm::Value* Emitter::of(const ir::Constant& e) {
       number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
       return llvm::ConstantFP::get(context_, number);
     }
-    case DType::f64:
-      return llvm::ConstantFP::get(context_, llvm::APFloat(e.real));
+    case DType::f64: return llvm::ConstantFP::get(context_, llvm::APFloat(e.real));
     case DType::f16:
     case DType::bf16: {
       llvm::APFloat number(e.real);
@@ -103,8 +102,7 @@ llvm::Value* Emitter::of(const ir::Constant& e) {
                      llvm::APFloat::rmNearestTiesToEven, &inexact);
       return llvm::ConstantInt::get(context_, number.bitcastToAPInt());
     }
-    case DType::boolean:
-      return builder_.getInt1(e.integer != 0);
+    case DType::boolean: return builder_.getInt1(e.integer != 0);
     default:
       if (program_.index_bits == 32 && (e.integer < INT32_MIN || e.integer > INT32_MAX))
         internal_check(false, "the constant " + std::to_string(e.integer) + " needs 64-bit indices");
@@ -261,30 +259,23 @@ ir::Range Emitter::range_of(const ir::Expr& expr) const {
 
 bool Emitter::is_non_negative(const ir::Expr& expr) const {
   if (const auto range = ir::range_of(expr, ranges_); range.minimum) return *range.minimum >= 0;
-  if (const auto* load = expr.as<ir::Load>()) {
+  if (const auto* load = expr.as<ir::Load>())
     return !is_signed_integer(load->buffer->dtype) && !is_float(load->buffer->dtype) &&
            size_of(load->buffer->dtype) * 8 < static_cast<std::size_t>(program_.index_bits);
-  }
-  if (const auto* call = expr.as<ir::Call>()) {
+  if (const auto* call = expr.as<ir::Call>())
     return call->arguments.empty() &&
            instruction(call->instruction).llvm.starts_with("llvm.nvvm.read.ptx.sreg");
-  }
   const auto* e = expr.as<ir::Binary>();
   if (e == nullptr) return false;
   switch (e->op) {
     case ir::BinaryOperator::add:
     case ir::BinaryOperator::multiply:
     case ir::BinaryOperator::minimum:
-    case ir::BinaryOperator::exclusive_or:
-      return is_non_negative(e->left) && is_non_negative(e->right);
-    case ir::BinaryOperator::maximum:
-      return is_non_negative(e->left) || is_non_negative(e->right);
-    case ir::BinaryOperator::divide:
-      return is_non_negative(e->left);
-    case ir::BinaryOperator::remainder:
-      return true;
-    default:
-      return false;
+    case ir::BinaryOperator::exclusive_or: return is_non_negative(e->left) && is_non_negative(e->right);
+    case ir::BinaryOperator::maximum: return is_non_negative(e->left) || is_non_negative(e->right);
+    case ir::BinaryOperator::divide: return is_non_negative(e->left);
+    case ir::BinaryOperator::remainder: return true;
+    default: return false;
   }
 }
 

@@ -44,8 +44,7 @@ void Emitter::of(const ir::For& s) {
       // Threads do not start threads: the loops inside are run by the one that meets them.
       if (capabilities_.gpu || frame_.is_worker) return serial_loop(s, false);
       return parallel_loop(s);
-    default:
-      return serial_loop(s, false);
+    default: return serial_loop(s, false);
   }
 }
 
@@ -85,10 +84,9 @@ void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
   counter->addIncoming(builder_.CreateNSWAdd(counter, llvm::ConstantInt::get(begin->getType(), 1)),
                        builder_.GetInsertBlock());
   llvm::BranchInst* back = builder_.CreateBr(head);
-  if (unroll || copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll) {
+  if (unroll || copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll)
     back->setMetadata(llvm::LLVMContext::MD_loop,
                       unroll_hint(context_, unroll ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable"));
-  }
   builder_.SetInsertPoint(after);
 }
 
@@ -107,9 +105,8 @@ void Emitter::serial_loop(const ir::For& loop, bool unroll) {
 void Emitter::unrolled_loop(const ir::For& loop) {
   const std::int64_t extent = *ir::integer_value(loop.extent);
   std::int64_t nodes = 0;
-  if (__builtin_mul_overflow(emitted_size(loop.body), extent, &nodes) || nodes > most_unrolled_nodes) {
+  if (__builtin_mul_overflow(emitted_size(loop.body), extent, &nodes) || nodes > most_unrolled_nodes)
     return serial_loop(loop, true);
-  }
   const std::int64_t copies = copies_;
   copies_ *= extent;
   for (std::int64_t i = 0; i < extent; ++i) {
@@ -212,9 +209,8 @@ void Emitter::parallel_loop(const ir::For& loop) {
   llvm::BasicBlock& entry = frame_.function->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   llvm::Value* place = at_entry.CreateAlloca(context);
-  for (unsigned i = 0; i < captured.size(); ++i) {
+  for (unsigned i = 0; i < captured.size(); ++i)
     builder_.CreateStore(captured[i], builder_.CreateStructGEP(context, place, i));
-  }
   llvm::Function* thunk = thunk_of(outlined_body(loop, variables, buffers), context);
   llvm::Type* wide = builder_.getInt64Ty();
   llvm::Type* pointer = builder_.getPtrTy();
@@ -243,9 +239,8 @@ llvm::Function* Emitter::outlined_body(const ir::For& loop, const std::vector<st
   frame_.function = function;
   frame_.is_worker = true;
   unsigned next = 0;
-  for (const ir::Buffer* buffer : buffers) {
+  for (const ir::Buffer* buffer : buffers)
     frame_.buffers[buffer] = {function->getArg(next++), outer.buffers.at(buffer).alignment};
-  }
   for (const std::string& name : variables) frame_.variables[name] = function->getArg(next++);
   llvm::Value* first = function->getArg(next);
   llvm::Value* last = function->getArg(next + 1);
@@ -273,10 +268,9 @@ llvm::Function* Emitter::thunk_of(llvm::Function* body, llvm::StructType* contex
   const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   std::vector<llvm::Value*> arguments;
-  for (unsigned i = 0; i < context->getNumElements(); ++i) {
+  for (unsigned i = 0; i < context->getNumElements(); ++i)
     arguments.push_back(builder_.CreateLoad(context->getElementType(i),
                                             builder_.CreateStructGEP(context, function->getArg(3), i)));
-  }
   arguments.insert(arguments.end(), {function->getArg(0), function->getArg(1), function->getArg(2)});
   builder_.CreateCall(body, arguments);
   builder_.CreateRetVoid();

@@ -12,10 +12,8 @@ constexpr std::uintptr_t argument_alignment = 16;
 
 void check_count(const ir::Program& program, const char* what, std::size_t found, std::size_t wanted) {
   if (found == wanted) return;
-  throw UserError({fmt::format("a call of {} with the wrong number of {}", program.name, what),
-                   {},
-                   std::to_string(found),
-                   std::to_string(wanted)});
+  throw UserError(fmt::format("a call of {} with the wrong number of {}", program.name, what),
+                  std::to_string(found), std::to_string(wanted));
 }
 
 void check_size(const ir::Program& program, const ir::Buffer& buffer, const ir::Substitution& sizes) {
@@ -25,13 +23,11 @@ void check_size(const ir::Program& program, const ir::Buffer& buffer, const ir::
     const ir::Expr known = ir::substitute(extent, sizes);
     const std::int64_t* size = ir::integer_value(known);
     internal_check(size != nullptr, "the shape of " + buffer.name + " holds more than the program's extents");
-    if (__builtin_mul_overflow(elements, *size, &elements) || elements > limit) {
-      throw UserError({fmt::format("{} of {} is too large for {}-bit indices", buffer.name, program.name,
-                                   program.index_bits),
-                       {},
-                       "more elements, at the sizes of this launch",
-                       fmt::format("at most {} elements", limit)});
-    }
+    if (__builtin_mul_overflow(elements, *size, &elements) || elements > limit)
+      throw UserError(fmt::format("{} of {} is too large for {}-bit indices", buffer.name, program.name,
+                                  program.index_bits),
+                      "more elements, at the sizes of this launch",
+                      fmt::format("at most {} elements", limit));
   }
 }
 
@@ -46,24 +42,20 @@ void check_launch(const ir::Program& program, std::span<void* const> buffers, st
     const bool argument = i < program.buffers.size();
     const ir::Buffer& buffer =
         *(argument ? program.buffers[i] : program.workspaces[i - program.buffers.size()]);
-    if (buffers[i] == nullptr || reinterpret_cast<std::uintptr_t>(buffers[i]) % argument_alignment != 0) {
-      throw UserError({fmt::format("{} of {} cannot be used where it lies", buffer.name, program.name),
-                       {},
-                       buffers[i] == nullptr ? "a null pointer" : fmt::format("{}", buffers[i]),
-                       fmt::format("an address that is a multiple of {}", argument_alignment)});
-    }
+    if (buffers[i] == nullptr || reinterpret_cast<std::uintptr_t>(buffers[i]) % argument_alignment != 0)
+      throw UserError(fmt::format("{} of {} cannot be used where it lies", buffer.name, program.name),
+                      buffers[i] == nullptr ? "a null pointer" : fmt::format("{}", buffers[i]),
+                      fmt::format("an address that is a multiple of {}", argument_alignment));
   }
   if (extents.empty()) return;
   ir::Substitution sizes;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::string& name = program.extents[i].name;
     const bool fits = program.index_bits == 64 || extents[i] <= program.largest_extent;
-    if (extents[i] < 1 || !fits) {
-      throw UserError({fmt::format("the size {} of {} is out of range", name, program.name),
-                       {},
-                       std::to_string(extents[i]),
-                       fits ? "at least 1" : fmt::format("at most {}", program.largest_extent)});
-    }
+    if (extents[i] < 1 || !fits)
+      throw UserError(fmt::format("the size {} of {} is out of range", name, program.name),
+                      std::to_string(extents[i]),
+                      fits ? "at least 1" : fmt::format("at most {}", program.largest_extent));
     sizes[name] = ir::integer(extents[i]);
   }
   for (const auto* list : {&program.buffers, &program.workspaces}) {

@@ -58,22 +58,21 @@ void initialize() {
     // Shared addresses have 32 bits; the programs never turn them into generic ones. The option has no other
     // way in than the command line's table.
     auto& options = llvm::cl::getRegisteredOptions();
-    if (const auto found = options.find("nvptx-short-ptr"); found != options.end()) {
+    if (const auto found = options.find("nvptx-short-ptr"); found != options.end())
       found->second->addOccurrence(0, "nvptx-short-ptr", "true");
-    }
   });
 }
 
 void check_target(const std::string& name, const ir::Stmt& body, const Target& target) {
-  if (!target.is_gpu()) throw UserError({"PTX is for GPUs", name, target.name, "sm_75 to sm_90a"});
+  if (!target.is_gpu()) throw UserError("PTX is for GPUs", name, target.name, "sm_75 to sm_90a");
   // LLVM ends the process where an instruction does not exist, so it is asked for here.
   ir::visit(body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();
     if (call == nullptr) return;
     const Instruction& row = instruction(call->instruction);
     if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
-    throw UserError({fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
-                     row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm)});
+    throw UserError(fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
+                    row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm));
   });
 }
 
@@ -223,11 +222,10 @@ class Generation {
     };
     check_module(module_);
     finished("emit");
-    if (effort_.straight_line) {
+    if (effort_.straight_line)
       optimize_straight_line(module_, *machine_);
-    } else {
+    else
       optimize(module_, *machine_, effort_.huge ? 1 : 2);
-    }
     finished("optimize");
     std::string ptx =
         assembly_of(module_, *machine_, effort_.straight_line ? Code::straight_line : Code::any);
@@ -255,11 +253,10 @@ std::string with_branches_of_warps(const std::string& ptx) {
     const std::size_t end = std::min(ptx.find('\n', begin), ptx.size() - 1) + 1;
     const std::string_view line = std::string_view(ptx).substr(begin, end - begin);
     const std::size_t place = line.starts_with(guarded) ? line.find(branch) : std::string_view::npos;
-    if (place == std::string_view::npos) {
+    if (place == std::string_view::npos)
       text += line;
-    } else {
+    else
       text += fmt::format("{} bra.uni \t{}", line.substr(0, place), line.substr(place + branch.size()));
-    }
     begin = end;
   }
   return text;

@@ -9,15 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <map>
 #include <set>
 #include <utility>
 
 namespace weft::llvm_backend {
 namespace {
-
-using ir::Expr;
-using ir::Stmt;
 
 /// Whether `threads` of a block that follow one another agree on the value (0: all do), given the variables
 /// on which they do. What they read may differ.
@@ -121,7 +117,7 @@ class Cutter {
       std::vector<Stmt> children = block->statements;
       std::vector<std::int64_t> sizes;
       for (const Stmt& child : children) sizes.push_back(emitted_size(child));
-      Stmt& largest = children[static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin())];
+      Stmt& largest = children[std::ranges::max_element(sizes) - sizes.begin()];
       largest = walk(largest);
       return ir::block(std::move(children));
     }

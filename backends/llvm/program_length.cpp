@@ -59,8 +59,7 @@ std::vector<std::pair<std::int64_t, std::string>> loops_written_out(const ir::St
         "and give it {0}.inner",
         loops.front().second);
   }
-  throw UserError(
-      {"the program is too long to compile", program.name, std::move(found), std::move(accepted)});
+  throw UserError("the program is too long to compile", program.name, std::move(found), std::move(accepted));
 }
 
 /// Whether lanes touch memory each on its own: under a mask, or by writes that lie apart, which the code
@@ -70,14 +69,10 @@ bool is_of_single_lanes(const llvm::Instruction& instruction) {
   if (call == nullptr) return false;
   switch (call->getIntrinsicID()) {
     case llvm::Intrinsic::masked_load:
-    case llvm::Intrinsic::masked_gather:
-      return !llvm::isa<llvm::Constant>(call->getArgOperand(2));
-    case llvm::Intrinsic::masked_store:
-      return !llvm::isa<llvm::Constant>(call->getArgOperand(3));
-    case llvm::Intrinsic::masked_scatter:
-      return true;
-    default:
-      return false;
+    case llvm::Intrinsic::masked_gather: return !llvm::isa<llvm::Constant>(call->getArgOperand(2));
+    case llvm::Intrinsic::masked_store: return !llvm::isa<llvm::Constant>(call->getArgOperand(3));
+    case llvm::Intrinsic::masked_scatter: return true;
+    default: return false;
   }
 }
 

@@ -66,9 +66,8 @@ DeviceDescription describe() {
   description.l2_bytes = largest_cache();
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page_bytes > 0) {
+  if (pages > 0 && page_bytes > 0)
     description.memory_bytes = static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_bytes);
-  }
   return description;
 }
 
@@ -83,13 +82,11 @@ class CpuDevice final : public DeviceInterface {
   std::uint64_t allocate(std::size_t bytes) override {
     void* memory = nullptr;
     // The system promises memory that it does not have and ends the process on first use.
-    if (description_.memory_bytes == 0 || bytes <= description_.memory_bytes) {
+    if (description_.memory_bytes == 0 || bytes <= description_.memory_bytes)
       memory = ::operator new(bytes, alignment, std::nothrow);
-    }
-    if (memory == nullptr) {
+    if (memory == nullptr)
       throw RuntimeError("cannot allocate " + std::to_string(bytes) + " bytes on cpu, which has " +
                          std::to_string(description_.memory_bytes) + " bytes of memory in all");
-    }
     return reinterpret_cast<std::uint64_t>(memory);
   }
   void release(std::uint64_t address) noexcept override { ::operator delete(pointer(address), alignment); }

@@ -78,8 +78,8 @@ DeviceDescription CudaDevice::describe(int ordinal) {
   for (const auto& [bytes, number] : bytes_of_memories)
     d.*bytes = static_cast<std::size_t>(attribute(handle, number));
   for (int axis = 0; axis < 3; ++axis) {
-    d.block_limit[static_cast<std::size_t>(axis)] = attribute(handle, block_extents + axis);
-    d.grid_limit[static_cast<std::size_t>(axis)] = attribute(handle, grid_extents + axis);
+    d.block_limit[axis] = attribute(handle, block_extents + axis);
+    d.grid_limit[axis] = attribute(handle, grid_extents + axis);
   }
   d.cluster_launch = attribute(handle, clusters) != 0;
   d.driver_version = driver::status().version;
@@ -184,7 +184,7 @@ bool CudaDevice::has_stuck_kernel() noexcept {
 
 std::shared_ptr<CudaDevice> cuda_device_of(const Device& device, const std::string& what) {
   auto cuda = std::dynamic_pointer_cast<CudaDevice>(device.shared());
-  if (cuda == nullptr) throw UserError({what, {}, "the device " + device.name(), "a CUDA device"});
+  if (cuda == nullptr) throw UserError(what, "the device " + device.name(), "a CUDA device");
   return cuda;
 }
 

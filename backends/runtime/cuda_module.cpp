@@ -68,16 +68,11 @@ bool is_complete(ImageKind kind, std::string_view image) {
 void check_image(std::string_view image) {
   const std::string accepted = "a cubin, a fat binary or PTX text";
   const ImageKind kind = kind_of(image);
-  if (kind == ImageKind::unknown) {
-    throw UserError(
-        {"loading a module", {}, std::to_string(image.size()) + " bytes of something else", accepted});
-  }
-  if (!is_complete(kind, image)) {
-    throw UserError({"loading a module",
-                     {},
-                     "an image cut off after " + std::to_string(image.size()) + " bytes",
-                     accepted + ", complete"});
-  }
+  if (kind == ImageKind::unknown)
+    throw UserError("loading a module", std::to_string(image.size()) + " bytes of something else", accepted);
+  if (!is_complete(kind, image))
+    throw UserError("loading a module", "an image cut off after " + std::to_string(image.size()) + " bytes",
+                    accepted + ", complete");
 }
 
 /// The driver's compile logs, as it fills them.
@@ -128,12 +123,9 @@ class CudaFunction final : public FunctionInterface {
     const ContextScope scope(*image_->device);
     const auto& api = driver::entry_points();
     const driver::Result result = api.cuModuleGetFunction(&function_, image_->module, name.c_str());
-    if (result != driver::success) {
-      throw UserError({"finding a kernel in a module",
-                       {},
-                       "no '" + name + "': " + driver::text_of_error(result),
-                       "the name of an entry of the loaded image"});
-    }
+    if (result != driver::success)
+      throw UserError("finding a kernel in a module", "no '" + name + "': " + driver::text_of_error(result),
+                      "the name of an entry of the loaded image");
     attributes_.registers = ask(num_regs);
     attributes_.local_bytes = static_cast<std::size_t>(ask(local_size_bytes));
     attributes_.static_shared_bytes = static_cast<std::size_t>(ask(shared_size_bytes));
@@ -142,10 +134,9 @@ class CudaFunction final : public FunctionInterface {
     int cluster = 1;
     for (int axis = 0; axis < 3; ++axis) cluster *= ask(required_cluster_width + axis);
     attributes_.cluster_blocks = cluster;
-    if (cluster > portable_cluster_blocks) {
+    if (cluster > portable_cluster_blocks)
       driver::check(api.cuFuncSetAttribute(function_, non_portable_cluster_size_allowed, 1),
                     "allowing clusters of " + std::to_string(cluster) + " blocks for '" + name + "'");
-    }
     dynamic_limit_ = static_cast<std::size_t>(std::max(0, ask(max_dynamic_shared_size_bytes)));
   }
 
@@ -205,12 +196,9 @@ class CudaModule final : public ModuleInterface {
     std::pair<std::uint64_t, std::size_t> variable;
     const driver::Result result = driver::entry_points().cuModuleGetGlobal_v2(
         &variable.first, &variable.second, image_->module, name.c_str());
-    if (result != driver::success) {
-      throw UserError({"finding a variable in a module",
-                       {},
-                       "no '" + name + "': " + driver::text_of_error(result),
-                       "the name of a global or constant variable of the loaded image"});
-    }
+    if (result != driver::success)
+      throw UserError("finding a variable in a module", "no '" + name + "': " + driver::text_of_error(result),
+                      "the name of a global or constant variable of the loaded image");
     return variable;
   }
 

@@ -1,6 +1,5 @@
 #include <weft/backends/runtime/cuda_device.h>
 #include <weft/backends/runtime/device.h>
-#include <weft/dsl/errors.h>
 
 #include <utility>
 
@@ -9,7 +8,7 @@ namespace weft {
 // In cpu_device.cpp.
 std::shared_ptr<DeviceInterface> open_cpu_device();
 
-Device::Device(std::shared_ptr<DeviceInterface> implementation, std::source_location place)
+Device::Device(std::shared_ptr<DeviceInterface> implementation, CallPlace place)
     : implementation_(std::move(implementation)) {
   held(implementation_, "Device", "Device::cpu(), cuda() or simulator()", place);
 }
@@ -27,33 +26,29 @@ std::shared_ptr<DeviceInterface> open_cuda_device(int ordinal) {
     const auto colon = status.sentence.find(": ");
     const std::string place = detail::UserCall::outermost()->text();
     // It is the machine that lacks something, but who asked goes on elsewhere.
-    const UserError told({status.sentence.substr(0, colon), place.empty() ? name : place,
-                          status.sentence.substr(colon + 2),
-                          "a machine with a GPU of NVIDIA and its driver; here Device::cpu(), or "
-                          "Device::simulator(\"sm_90a\") for kernels of GPUs (--device sim:sm_90a)"});
+    const UserError told(status.sentence.substr(0, colon), place.empty() ? name : place,
+                         status.sentence.substr(colon + 2),
+                         "a machine with a GPU of NVIDIA and its driver; here Device::cpu(), or "
+                         "Device::simulator(\"sm_90a\") for kernels of GPUs (--device sim:sm_90a)");
     throw RuntimeError(told.what());
   }
-  if (ordinal < 0 || ordinal >= status.device_count) {
-    throw UserError({"choosing a CUDA device",
-                     {},
-                     name,
-                     status.device_count == 1 ? "cuda:0, the only one here"
-                                              : "cuda:0 to cuda:" + std::to_string(status.device_count - 1)});
-  }
+  if (ordinal < 0 || ordinal >= status.device_count)
+    throw UserError("choosing a CUDA device", name,
+                    status.device_count == 1 ? "cuda:0, the only one here"
+                                             : "cuda:0 to cuda:" + std::to_string(status.device_count - 1));
   return CudaDevice::open(ordinal);
 }
 
 }  // namespace
 
-Device Device::cuda(int ordinal, std::source_location place) {
+Device Device::cuda(int ordinal, CallPlace place) {
   return user_call(place, [&] { return Device(open_cuda_device(ordinal)); });
 }
 
 std::vector<DeviceDescription> Device::devices() {
   std::vector<DeviceDescription> all{cpu().description()};
-  for (int ordinal = 0; ordinal < driver::status().device_count; ++ordinal) {
+  for (int ordinal = 0; ordinal < driver::status().device_count; ++ordinal)
     all.push_back(CudaDevice::describe(ordinal));
-  }
   return all;
 }
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <weft/backends/runtime/handle.h>
+#include <weft/dsl/errors.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,32 +84,24 @@ class Device {
   static Device cpu();
   /// RuntimeError, with the reason, on a machine without a CUDA device; UserError when there is none of this
   /// number. driver::status() asks the same without an error.
-  static Device cuda(int ordinal = 0, std::source_location place = std::source_location::current());
+  static Device cuda(int ordinal = 0, CallPlace place = {});
   /// The simulator as a device of architecture sm_75, sm_80, sm_90 or sm_90a (backends/simulator/device.h has
   /// its options and its report; link weft::simulator). UserError for another name.
-  static Device simulator(std::string_view architecture,
-                          std::source_location place = std::source_location::current());
+  static Device simulator(std::string_view architecture, CallPlace place = {});
   /// Every device of this machine: the processor, then the CUDA devices if any. Makes no contexts.
   static std::vector<DeviceDescription> devices();
 
   /// A device of one's own. UserError when there is no implementation.
-  explicit Device(std::shared_ptr<DeviceInterface> implementation,
-                  std::source_location place = std::source_location::current());
+  explicit Device(std::shared_ptr<DeviceInterface> implementation, CallPlace place = {});
 
   // UserError from each of these for a device that was moved from.
-  DeviceKind kind(std::source_location place = std::source_location::current()) const {
-    return description(place).kind;
-  }
-  bool is_cuda(std::source_location place = std::source_location::current()) const {
-    return kind(place) == DeviceKind::cuda;
-  }
-  const std::string& name(std::source_location place = std::source_location::current()) const {
-    return description(place).name;
-  }
-  const DeviceDescription& description(std::source_location place = std::source_location::current()) const {
+  DeviceKind kind(CallPlace place = {}) const { return description(place).kind; }
+  bool is_cuda(CallPlace place = {}) const { return kind(place) == DeviceKind::cuda; }
+  const std::string& name(CallPlace place = {}) const { return description(place).name; }
+  const DeviceDescription& description(CallPlace place = {}) const {
     return implementation(place).description();
   }
-  DeviceInterface& implementation(std::source_location place = std::source_location::current()) const {
+  DeviceInterface& implementation(CallPlace place = {}) const {
     return held(implementation_, "Device", "Device::cpu(), cuda() or simulator()", place);
   }
   const std::shared_ptr<DeviceInterface>& shared() const { return implementation_; }

@@ -8,9 +8,8 @@ namespace {
 std::string text_of_error(const EntryPoints& table, Result result) {
   const char* name = nullptr;
   const char* text = nullptr;
-  if (table.cuGetErrorName == nullptr || table.cuGetErrorName(result, &name) != success || name == nullptr) {
+  if (table.cuGetErrorName == nullptr || table.cuGetErrorName(result, &name) != success || name == nullptr)
     return "CUDA error " + std::to_string(result);
-  }
   std::string all = name;
   if (table.cuGetErrorString(result, &text) == success && text != nullptr)
     all += " (" + std::string(text) + ")";
@@ -33,10 +32,9 @@ Status initialise(const EntryPoints& table) {
     status.sentence = sentence;
     return status;
   };
-  if (table.cuDriverGetVersion(&status.version) == success && status.version < lowest_version) {
+  if (table.cuDriverGetVersion(&status.version) == success && status.version < lowest_version)
     return too_old(status.version, "it supports CUDA " + text_of_version(status.version) +
                                        ", weft needs at least " + oldest_text());
-  }
   const Result result = table.cuInit(0);
   if (result == error_no_device)
     return with(Availability::no_device, "no CUDA device: the driver finds none on this machine");

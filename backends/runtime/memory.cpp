@@ -1,12 +1,11 @@
 #include <weft/backends/runtime/memory.h>
-#include <weft/dsl/errors.h>
 
 #include <string>
 #include <utility>
 
 namespace weft {
 
-DeviceMemory::DeviceMemory(const Device& device, std::size_t bytes, std::source_location place)
+DeviceMemory::DeviceMemory(const Device& device, std::size_t bytes, CallPlace place)
     : device_(device), bytes_(bytes) {
   user_call(place, [&] {
     if (bytes > 0) address_ = device.implementation(place).allocate(bytes);
@@ -37,16 +36,14 @@ void DeviceMemory::release() noexcept {
   address_ = 0;
 }
 
-void DeviceMemory::upload(const void* source, std::size_t bytes, std::size_t offset,
-                          std::source_location place) {
+void DeviceMemory::upload(const void* source, std::size_t bytes, std::size_t offset, CallPlace place) {
   user_call(place, [&] {
     check_range("copying to device memory", bytes, offset);
     if (bytes > 0) device_->implementation().upload(address_ + offset, source, bytes);
   });
 }
 
-void DeviceMemory::download(void* target, std::size_t bytes, std::size_t offset,
-                            std::source_location place) const {
+void DeviceMemory::download(void* target, std::size_t bytes, std::size_t offset, CallPlace place) const {
   user_call(place, [&] {
     check_range("copying from device memory", bytes, offset);
     if (bytes > 0) device_->implementation().download(target, address_ + offset, bytes);
@@ -63,10 +60,8 @@ void DeviceMemory::poison() {
 
 void DeviceMemory::check_range(const char* what, std::size_t bytes, std::size_t offset) const {
   if (offset <= bytes_ && bytes <= bytes_ - offset) return;
-  throw UserError({what,
-                   {},
-                   std::to_string(bytes) + " bytes at byte " + std::to_string(offset),
-                   "a range inside the " + std::to_string(bytes_) + " bytes of this memory"});
+  throw UserError(what, std::to_string(bytes) + " bytes at byte " + std::to_string(offset),
+                  "a range inside the " + std::to_string(bytes_) + " bytes of this memory");
 }
 
 }  // namespace weft

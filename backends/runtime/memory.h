@@ -2,11 +2,11 @@
 #pragma once
 
 #include <weft/backends/runtime/device.h>
+#include <weft/dsl/errors.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -19,19 +19,16 @@ class DeviceMemory {
  public:
   DeviceMemory() = default;
   /// RuntimeError when the device cannot give so much. No bytes is no memory and a null address.
-  DeviceMemory(const Device& device, std::size_t bytes,
-               std::source_location place = std::source_location::current());
+  DeviceMemory(const Device& device, std::size_t bytes, CallPlace place = {});
   /// A copy of `values` on the device.
   template <class T>
-  DeviceMemory(const Device& device, std::span<const T> values,
-               std::source_location place = std::source_location::current())
+  DeviceMemory(const Device& device, std::span<const T> values, CallPlace place = {})
       : DeviceMemory(device, values.size_bytes(), place) {
     static_assert(std::is_trivially_copyable_v<T>);
     upload(values.data(), values.size_bytes(), 0, place);
   }
   template <class T>
-  DeviceMemory(const Device& device, const std::vector<T>& values,
-               std::source_location place = std::source_location::current())
+  DeviceMemory(const Device& device, const std::vector<T>& values, CallPlace place = {})
       : DeviceMemory(device, std::span<const T>(values), place) {}
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept;
@@ -43,10 +40,8 @@ class DeviceMemory {
 
   /// Copies `bytes` bytes to or from `offset`. They have arrived when it returns. UserError when they do not
   /// fit. A kernel that writes the memory must be waited for first, unless it ran in the default stream.
-  void upload(const void* source, std::size_t bytes, std::size_t offset = 0,
-              std::source_location place = std::source_location::current());
-  void download(void* target, std::size_t bytes, std::size_t offset = 0,
-                std::source_location place = std::source_location::current()) const;
+  void upload(const void* source, std::size_t bytes, std::size_t offset = 0, CallPlace place = {});
+  void download(void* target, std::size_t bytes, std::size_t offset = 0, CallPlace place = {}) const;
   /// All bytes become `pattern`.
   void fill(std::uint8_t pattern);
   /// Fills with 0xFF, which is NaN in every floating type and -1 in every integer type: an output that a

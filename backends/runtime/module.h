@@ -71,26 +71,23 @@ class ModuleInterface {
 /// One kernel of a module; a value that keeps its module loaded.
 class Function {
  public:
-  const std::string& name(std::source_location place = std::source_location::current()) const {
-    return implementation(place).name();
-  }
-  const FunctionAttributes& attributes(std::source_location place = std::source_location::current()) const {
+  const std::string& name(CallPlace place = {}) const { return implementation(place).name(); }
+  const FunctionAttributes& attributes(CallPlace place = {}) const {
     return implementation(place).attributes();
   }
   /// How many blocks of this shape fit on a multiprocessor at once. UserError as check_launch.
-  int blocks_per_multiprocessor(const LaunchShape& shape,
-                                std::source_location place = std::source_location::current()) const {
+  int blocks_per_multiprocessor(const LaunchShape& shape, CallPlace place = {}) const {
     return user_call(place, [&] { return implementation(place).blocks_per_multiprocessor(shape); });
   }
   /// Starts the kernel in `stream` and returns at once. `arguments` points at each argument's value, in
   /// order. The first error of a kernel shows in the next wait. UserError as check_launch, RuntimeError from
   /// the driver.
   void launch(const LaunchShape& shape, std::span<void* const> arguments, StreamHandle stream,
-              std::source_location place = std::source_location::current()) const {
+              CallPlace place = {}) const {
     user_call(place, [&] { implementation(place).launch(shape, arguments, stream); });
   }
   /// UserError, as from every other call, for a function that was moved from.
-  FunctionInterface& implementation(std::source_location place = std::source_location::current()) const {
+  FunctionInterface& implementation(CallPlace place = {}) const {
     return held(implementation_, "Function", "Module::function()", place);
   }
 
@@ -107,12 +104,10 @@ class Module {
  public:
   /// Loads a cubin, a fat binary or PTX text (a simulated device: PTX text). UserError when `image` is none
   /// of these, or `device` runs no such images; RuntimeError with the driver's log when it refuses the image.
-  static Module load(const Device& device, std::string_view image,
-                     std::source_location place = std::source_location::current());
+  static Module load(const Device& device, std::string_view image, CallPlace place = {});
 
   /// The kernel of this name; UserError when the module has none.
-  Function function(const std::string& name,
-                    std::source_location place = std::source_location::current()) const {
+  Function function(const std::string& name, CallPlace place = {}) const {
     return user_call(place, [&] { return Function(implementation(place).function(name)); });
   }
 
@@ -121,8 +116,7 @@ class Module {
     std::uint64_t address = 0;
     std::size_t bytes = 0;
   };
-  Variable variable(const std::string& name,
-                    std::source_location place = std::source_location::current()) const {
+  Variable variable(const std::string& name, CallPlace place = {}) const {
     return user_call(place, [&] {
       const auto [address, bytes] = implementation(place).variable(name);
       return Variable{address, bytes};
@@ -130,12 +124,10 @@ class Module {
   }
 
   /// What the driver said while it compiled PTX; empty for a cubin.
-  const std::string& log(std::source_location place = std::source_location::current()) const {
-    return implementation(place).log();
-  }
+  const std::string& log(CallPlace place = {}) const { return implementation(place).log(); }
 
  private:
-  ModuleInterface& implementation(std::source_location place) const {
+  ModuleInterface& implementation(CallPlace place) const {
     return held(implementation_, "Module", "Module::load()", place);
   }
   explicit Module(std::shared_ptr<ModuleInterface> implementation)

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,7 +18,6 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 namespace weft {
 namespace {
@@ -180,6 +180,16 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+int exit_code_of(const std::function<void()>& program) {
+  try {
+    program();
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1;
+  }
+}
+
 std::string read_bytes(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
@@ -202,7 +212,7 @@ std::error_code try_write_bytes(const std::filesystem::path& path, std::string_v
   int error = file < 0 ? errno : 0;
   while (error == 0 && !bytes.empty()) {
     const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (count > 0) bytes.remove_prefix(count);
     if (count == 0) error = ENOSPC;
     if (count < 0 && errno != EINTR) error = errno;
   }

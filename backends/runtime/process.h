@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -33,6 +34,10 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
 
 /// "exit code 255", "signal 11", "no end within 2 s": for messages.
 std::string text_of_end(const ProcessResult& result, const ProcessOptions& options);
+
+/// What a program of weft's user ends with: 0, or, once it has said what went wrong, 2 for a UserError and 1
+/// for every other one.
+int exit_code_of(const std::function<void()>& program);
 
 /// A folder of its own under the system's folder for temporary files, removed with the object.
 class TemporaryFolder {

@@ -151,9 +151,8 @@ std::vector<fs::path> python_package_folders() {
 
   std::vector<fs::path> found;
   for (const std::string& root : roots) {
-    for (const char* packages : {"site-packages", "dist-packages"}) {
+    for (const char* packages : {"site-packages", "dist-packages"})
       append_matches(found, root + "/lib/python3*/" + packages + "/nvidia/*");
-    }
   }
   std::vector<fs::path> all;
   for (const fs::path& folder : found) append_new(all, folder);
@@ -163,9 +162,8 @@ std::vector<fs::path> python_package_folders() {
 std::vector<fs::path> library_folders() {
   std::vector<fs::path> all;
   for (const fs::path& folder : toolkit_folders()) {
-    for (const char* part : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"}) {
+    for (const char* part : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"})
       append_new(all, folder / part);
-    }
   }
   for (const fs::path& folder : python_package_folders()) append_new(all, folder / "lib");
   return all;

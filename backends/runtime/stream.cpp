@@ -5,7 +5,7 @@
 
 namespace weft {
 
-Stream::Stream(const Device& device, std::source_location place) {
+Stream::Stream(const Device& device, CallPlace place) {
   if (!device.is_cuda(place)) return;
   device_ = cuda_device_of(device, "making a stream");
   const ContextScope scope(*device_);
@@ -22,10 +22,9 @@ void Stream::wait(double limit_seconds) {
   if (device_ != nullptr) device_->wait(handle_, limit_seconds, "waiting for a stream");
 }
 
-void wait_for(const Device& device, StreamHandle stream, double limit_seconds, std::source_location place) {
-  if (device.is_cuda(place)) {
+void wait_for(const Device& device, StreamHandle stream, double limit_seconds, CallPlace place) {
+  if (device.is_cuda(place))
     cuda_device_of(device, "waiting for a stream")->wait(stream, limit_seconds, "waiting for a stream");
-  }
 }
 
 std::string text_of_seconds(double seconds) {

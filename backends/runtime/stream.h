@@ -3,9 +3,9 @@
 
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
+#include <weft/dsl/errors.h>
 
 #include <memory>
-#include <source_location>
 #include <string>
 
 namespace weft {
@@ -20,7 +20,7 @@ using StreamHandle = driver::Stream;
 /// does not order itself with the default stream. On a device without streams it is empty.
 class Stream {
  public:
-  explicit Stream(const Device& device, std::source_location place = std::source_location::current());
+  explicit Stream(const Device& device, CallPlace place = {});
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -38,8 +38,7 @@ class Stream {
 };
 
 /// Waits for a stream of the caller's, with the same limit and errors.
-void wait_for(const Device& device, StreamHandle stream, double limit_seconds = 60,
-              std::source_location place = std::source_location::current());
+void wait_for(const Device& device, StreamHandle stream, double limit_seconds = 60, CallPlace place = {});
 
 /// "0.5 s": for messages.
 std::string text_of_seconds(double seconds);

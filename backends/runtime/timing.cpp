@@ -1,5 +1,4 @@
 #include <weft/backends/runtime/timed_in_turns.h>
-#include <weft/dsl/errors.h>
 
 #include <algorithm>
 #include <sstream>
@@ -82,8 +81,7 @@ class CpuTimer {
 Timing time_by_own_clock(const Device& device, const TimedLaunch& launch_once) {
   const auto now = [&] { return device.implementation().own_microseconds(); };
   const std::optional<double> before = now();
-  if (!before)
-    throw UserError({"timing a kernel", {}, "the device " + device.name(), "a device with a clock"});
+  if (!before) throw UserError("timing a kernel", "the device " + device.name(), "a device with a clock");
   launch_once(nullptr);
   Timing timing = summarize({*now() - *before});
   timing.repeats = 1;
@@ -93,7 +91,7 @@ Timing time_by_own_clock(const Device& device, const TimedLaunch& launch_once) {
 
 void check(const TimingOptions& options, const std::vector<TimedLaunch>& contestants) {
   const auto require = [](bool holds, const std::string& found, const std::string& accepted) {
-    if (!holds) throw UserError({"timing a kernel", {}, found, accepted});
+    if (!holds) throw UserError("timing a kernel", found, accepted);
   };
   const auto require_number = [&](bool holds, const char* name, double number, const char* accepted) {
     std::ostringstream found;
@@ -128,7 +126,7 @@ Timing summarize(std::vector<double> microseconds) {
 }
 
 std::vector<Timing> time_in_turns(const Device& device, const std::vector<TimedLaunch>& contestants,
-                                  const TimingOptions& options, std::source_location place) {
+                                  const TimingOptions& options, CallPlace place) {
   // What a launch throws is its caller's and passes as it is.
   user_call(place, [&] {
     static_cast<void>(device.kind(place));
@@ -142,7 +140,7 @@ std::vector<Timing> time_in_turns(const Device& device, const std::vector<TimedL
 }
 
 Timing time(const Device& device, const TimedLaunch& launch_once, const TimingOptions& options,
-            std::source_location place) {
+            CallPlace place) {
   return time_in_turns(device, {launch_once}, options, place).front();
 }
 

@@ -3,9 +3,9 @@
 
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/stream.h>
+#include <weft/dsl/errors.h>
 
 #include <functional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -52,7 +52,7 @@ struct Timing {
 /// finish within N s" for a stuck kernel (the device stays busy: leave the process by _exit), and when a
 /// kernel fails. On the CPU a launch cannot be stopped.
 Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
-            const TimingOptions& options = {}, std::source_location place = std::source_location::current());
+            const TimingOptions& options = {}, CallPlace place = {});
 
 /// Times several contestants in one run: they are warmed up and prepared first, then every round takes one
 /// sample of each, beginning with another one each time, so that a clock or a neighbour that changes meets
@@ -60,8 +60,7 @@ Timing time(const Device& device, const std::function<void(StreamHandle)>& launc
 /// time().
 std::vector<Timing> time_in_turns(const Device& device,
                                   const std::vector<std::function<void(StreamHandle)>>& contestants,
-                                  const TimingOptions& options = {},
-                                  std::source_location place = std::source_location::current());
+                                  const TimingOptions& options = {}, CallPlace place = {});
 
 /// Median, minimum, 95th percentile (linear between samples) and spread of `microseconds`, which is not
 /// empty.

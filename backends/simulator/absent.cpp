@@ -14,21 +14,19 @@ namespace {
 
 }  // namespace
 
-Device Device::simulator(std::string_view architecture, std::source_location place) {
+Device Device::simulator(std::string_view architecture, CallPlace place) {
   return user_call(place, [&]() -> Device {
-    throw UserError({"this build has no simulator",
-                     {},
-                     "sim:" + std::string(architecture),
-                     "cpu, a CUDA device, or weft configured with -DWEFT_SIMULATOR=ON"});
+    throw UserError("this build has no simulator", "sim:" + std::string(architecture),
+                    "cpu, a CUDA device, or weft configured with -DWEFT_SIMULATOR=ON");
   });
 }
 
 namespace simulator {
 
-DeviceOptions& options(const Device&, std::source_location) {
+DeviceOptions& options(const Device&, CallPlace) {
   refuse();
 }
-const TimeEstimate& last_estimate(const Device&, std::source_location) {
+const TimeEstimate& last_estimate(const Device&, CallPlace) {
   refuse();
 }
 const TimeParameters& time_parameters_of(int) {

@@ -2,7 +2,6 @@
 #include <weft/backends/runtime/module.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/backends/simulator/ptx/parse.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/hardware/target.h>
 
@@ -206,7 +205,7 @@ class SimulatedFunction final : public FunctionInterface {
 
  private:
   [[noreturn]] void refuse(std::string found, std::string accepted) const {
-    throw UserError({"launching '" + name_ + "'", {}, std::move(found), std::move(accepted)});
+    throw UserError("launching '" + name_ + "'", std::move(found), std::move(accepted));
   }
 
   std::shared_ptr<const Image> image_;
@@ -221,16 +220,14 @@ class SimulatedModule final : public ModuleInterface {
 
   std::shared_ptr<FunctionInterface> function(const std::string& name) const override {
     const ptx::Function* found = image_->module.find(name);
-    if (found == nullptr || !found->is_entry) {
-      throw UserError({"finding a kernel in a module", {}, "no '" + name + "'", names_of_entries(name)});
-    }
+    if (found == nullptr || !found->is_entry)
+      throw UserError("finding a kernel in a module", "no '" + name + "'", names_of_entries(name));
     return std::make_shared<SimulatedFunction>(image_, *found);
   }
   std::pair<std::uint64_t, std::size_t> variable(const std::string& name) const override {
     const auto found = image_->addresses.find(name);
-    if (found == image_->addresses.end()) {
-      throw UserError({"finding a variable in a module", {}, "no '" + name + "'", names_of_variables(name)});
-    }
+    if (found == image_->addresses.end())
+      throw UserError("finding a variable in a module", "no '" + name + "'", names_of_variables(name));
     return {found->second, image_->sizes.at(name)};
   }
   const std::string& log() const override { return log_; }
@@ -259,30 +256,27 @@ class SimulatedModule final : public ModuleInterface {
 
 std::shared_ptr<ModuleInterface> SimulatedDevice::load(std::string_view image) {
   if (image.starts_with("\177ELF"))
-    throw UserError({"loading a module on " + description_.name, {}, "a cubin", "PTX text"});
+    throw UserError("loading a module on " + description_.name, "a cubin", "PTX text");
   return std::make_shared<SimulatedModule>(std::make_shared<const Image>(shared_from_this(), image));
 }
 
-SimulatedDevice& simulated(const Device& device,
-                           std::source_location place = std::source_location::current()) {
+SimulatedDevice& simulated(const Device& device, CallPlace place = {}) {
   return user_call(place, [&]() -> SimulatedDevice& {
     auto* found = dynamic_cast<SimulatedDevice*>(&device.implementation(place));
     if (found == nullptr)
-      throw UserError({"asking the simulator",
-                       {},
-                       "the device " + device.name(),
-                       "a simulated device such as Device::simulator(\"sm_90a\")"});
+      throw UserError("asking the simulator", "the device " + device.name(),
+                      "a simulated device such as Device::simulator(\"sm_90a\")");
     return *found;
   });
 }
 
 }  // namespace
 
-DeviceOptions& options(const Device& device, std::source_location place) {
+DeviceOptions& options(const Device& device, CallPlace place) {
   return simulated(device, place).options();
 }
 
-const LaunchReport& last_report(const Device& device, std::source_location place) {
+const LaunchReport& last_report(const Device& device, CallPlace place) {
   return simulated(device, place).report();
 }
 
@@ -295,16 +289,16 @@ void set_origins(const Device& device, const std::string& kernel,
   simulated(device).origins()[kernel] = std::move(origins);
 }
 
-const TimeEstimate& last_estimate(const Device& device, std::source_location place) {
+const TimeEstimate& last_estimate(const Device& device, CallPlace place) {
   return simulated(device, place).estimate();
 }
 
-Device make_device(std::string_view architecture, const DeviceOptions& options, std::source_location place) {
+Device make_device(std::string_view architecture, const DeviceOptions& options, CallPlace place) {
   return user_call(place, [&] {
     const Target& target = target_named(architecture);
     if (!target.is_gpu())
-      throw UserError(
-          {"choosing a simulated device", {}, std::string(architecture), "a GPU target such as sm_90a"});
+      throw UserError("choosing a simulated device", std::string(architecture),
+                      "a GPU target such as sm_90a");
     auto device = std::make_shared<SimulatedDevice>(target);
     device->options() = options;
     return Device(std::move(device));
@@ -315,7 +309,7 @@ Device make_device(std::string_view architecture, const DeviceOptions& options, 
 
 namespace weft {
 
-Device Device::simulator(std::string_view architecture, std::source_location place) {
+Device Device::simulator(std::string_view architecture, CallPlace place) {
   return simulator::make_device(architecture, {}, place);
 }
 

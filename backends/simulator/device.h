@@ -5,9 +5,8 @@
 #include <weft/backends/simulator/machine/machine.h>
 #include <weft/backends/simulator/machine/report.h>
 #include <weft/backends/simulator/timing/model.h>
+#include <weft/dsl/errors.h>
 
-#include <memory>
-#include <source_location>
 #include <string_view>
 
 namespace weft::simulator {
@@ -22,12 +21,10 @@ struct DeviceOptions {
 };
 
 /// Options of a simulated device, to be changed between launches. UserError for another kind of device.
-DeviceOptions& options(const Device& device, std::source_location place = std::source_location::current());
-const LaunchReport& last_report(const Device& device,
-                                std::source_location place = std::source_location::current());
+DeviceOptions& options(const Device& device, CallPlace place = {});
+const LaunchReport& last_report(const Device& device, CallPlace place = {});
 /// How long the last launch would take; all zero where it was not timed.
-const TimeEstimate& last_estimate(const Device& device,
-                                  std::source_location place = std::source_location::current());
+const TimeEstimate& last_estimate(const Device& device, CallPlace place = {});
 
 /// What reports call a buffer of global memory, and where a kernel's buffers come from: by the buffer's name
 /// in the PTX or here, the text of the step that made it.
@@ -35,7 +32,6 @@ void name_buffer(const Device& device, std::uint64_t address, const std::string&
 void set_origins(const Device& device, const std::string& kernel, std::map<std::string, std::string> origins);
 
 /// A simulated device of its own, with its own memory. `architecture` as Device::simulator.
-Device make_device(std::string_view architecture, const DeviceOptions& options = {},
-                   std::source_location place = std::source_location::current());
+Device make_device(std::string_view architecture, const DeviceOptions& options = {}, CallPlace place = {});
 
 }  // namespace weft::simulator

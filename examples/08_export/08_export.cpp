@@ -42,10 +42,9 @@ int main(int count, char** arguments) {
 
   // What stands there. The machine code is bytes in src/ffn_image.c, so that a C compiler builds the package;
   // the CUDA sources beside it are for reading, and for nvcc with -DFFN_FROM_SOURCE=ON.
-  for (const std::string& file : files) {
+  for (const std::string& file : files)
     std::cout << "  " << file << "  " << std::filesystem::file_size(std::filesystem::path(folder) / file)
               << " bytes\n";
-  }
   std::cout << "\nTry it:\n  cmake -S " << folder
             << " -B build && cmake --build build && ctest --test-dir build\n";
 

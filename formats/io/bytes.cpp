@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace weft::io {
 
 void refuse(const std::string& origin, std::string where, std::string found, std::string accepted) {
-  throw UserError({"cannot read " + origin, std::move(where), std::move(found), std::move(accepted)});
+  throw UserError("cannot read " + origin, std::move(where), std::move(found), std::move(accepted));
 }
 
 std::string in_quotes(std::string_view text) {
@@ -44,14 +43,12 @@ void check_weight_shape(std::span<const std::int64_t> shape, std::size_t file_by
   if (empty) refuse(origin, where, "the shape " + text_of_shape(shape), "at least one row and one column");
   const std::int64_t rows = shape.size() == 1 ? 1 : shape.front();
   const std::int64_t columns = element_count(shape.size() == 1 ? shape : shape.subspan(1), origin);
-  if (columns > INT32_MAX) {
+  if (columns > INT32_MAX)
     refuse(origin, where, fmt::format("{} columns", columns), "at most 2147483647 columns");
-  }
   const std::int64_t most = std::max(always_allowed, static_cast<std::int64_t>(file_bytes));
-  if (rows > most) {
+  if (rows > most)
     refuse(origin, where, fmt::format("{} rows in a file of {} bytes", rows, file_bytes),
            fmt::format("at most {} rows in a file of this size", most));
-  }
 }
 
 void check_finite(const Array& array, const std::string& origin,
@@ -59,10 +56,9 @@ void check_finite(const Array& array, const std::string& origin,
   if (!is_float(array.dtype())) return;
   for (std::int64_t i = 0; i < array.size(); ++i) {
     const double value = array.get(i);
-    if (!std::isfinite(value)) {
+    if (!std::isfinite(value))
       refuse(origin, where(i), std::isnan(value) ? "NaN" : (value > 0 ? "infinity" : "-infinity"),
              "finite weights");
-    }
   }
 }
 
@@ -87,11 +83,10 @@ std::string text_of_position(std::int64_t index, std::span<const std::int64_t> s
 
 DType reinterpreted(DType stored, std::optional<DType> asked, const std::string& origin) {
   if (!asked || *asked == stored) return stored;
-  if (is_float(stored) || size_of(stored) != size_of(*asked) || *asked == DType::boolean) {
+  if (is_float(stored) || size_of(stored) != size_of(*asked) || *asked == DType::boolean)
     refuse(origin, {},
            fmt::format("elements of {}, whose bits were to be seen as {}", name_of(stored), name_of(*asked)),
            fmt::format("integers or raw bytes of {} bits", 8 * size_of(*asked)));
-  }
   return *asked;
 }
 

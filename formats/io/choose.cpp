@@ -10,10 +10,9 @@ namespace {
 std::string list_of(std::span<const Candidate> candidates) {
   constexpr std::size_t most = 20;
   std::string list = candidates.empty() ? "none" : "";
-  for (std::size_t i = 0; i < candidates.size() && i < most; ++i) {
+  for (std::size_t i = 0; i < candidates.size() && i < most; ++i)
     list += fmt::format("\n              {} {} {}", in_quotes(candidates[i].name), candidates[i].dtype,
                         text_of_shape(candidates[i].shape));
-  }
   if (candidates.size() > most) list += fmt::format("\n              and {} more", candidates.size() - most);
   return list;
 }

@@ -25,11 +25,10 @@ void check_groups(const SplitWeight& weight, std::uint8_t bits, std::int64_t row
   for (int half = 0; half < 2; ++half) {
     const std::int64_t column = 8 * byte + 4 * half;
     const int count = std::popcount(static_cast<unsigned>(bits >> (4 * half)) & 0xFU);
-    if (column < weight.columns && count != 2) {
+    if (column < weight.columns && count != 2)
       refuse_tensor(Parts(weight).bitmask,
                     fmt::format("{} entries in row {}, columns {} to {}", count, row, column, column + 3),
                     "two, as 2:4 asks for");
-    }
   }
 }
 
@@ -38,23 +37,20 @@ void read_mask(const SplitWeight& weight, const Parts& parts, WeightMatrix& matr
   matrix.row_begin.reserve(static_cast<std::size_t>(weight.rows) + 1);
   for (std::int64_t row = 0; row < weight.rows; ++row) {
     for (std::int64_t byte = 0; byte < width; ++byte) {
-      auto bits =
-          std::to_integer<unsigned>(parts.bitmask.bytes[static_cast<std::size_t>(row * width + byte)]);
+      auto bits = std::to_integer<unsigned>(parts.bitmask.bytes[row * width + byte]);
       if (parts.row_offsets == nullptr) check_groups(weight, static_cast<std::uint8_t>(bits), row, byte);
       for (; bits != 0; bits &= bits - 1) {
         const std::int64_t column = 8 * byte + std::countr_zero(bits);
-        if (column >= weight.columns) {
+        if (column >= weight.columns)
           refuse_tensor(parts.bitmask, fmt::format("a bit for column {} in row {}", column, row),
                         fmt::format("columns 0 to {}", weight.columns - 1));
-        }
         matrix.column.push_back(static_cast<std::int32_t>(column));
       }
     }
-    if (parts.row_offsets != nullptr && integer_at(*parts.row_offsets, row) != matrix.row_begin.back()) {
+    if (parts.row_offsets != nullptr && integer_at(*parts.row_offsets, row) != matrix.row_begin.back())
       refuse_tensor(*parts.row_offsets,
                     fmt::format("offset {} of row {}", integer_at(*parts.row_offsets, row), row),
                     fmt::format("{}, as the bitmask says", matrix.row_begin.back()));
-    }
     matrix.row_begin.push_back(matrix.stored());
   }
 }
@@ -64,9 +60,8 @@ void check_parts(const SplitWeight& weight, const Parts& parts) {
   check_weight_shape(shape, parts.bitmask.bytes.size(), parts.shape.origin, "tensor " + parts.shape.name);
   expect(parts.bitmask, "U8", {weight.rows, (weight.columns + 7) / 8});
   if (parts.row_offsets != nullptr) return expect(*parts.row_offsets, "I64", {weight.rows});
-  if (weight.columns % 4 != 0) {
+  if (weight.columns % 4 != 0)
     refuse_tensor(parts.shape, fmt::format("{} columns in 2:4", weight.columns), "a multiple of 4");
-  }
   expect(weight.values(), weight.values().dtype, {weight.rows, weight.columns / 2});
 }
 

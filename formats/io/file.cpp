@@ -68,7 +68,7 @@ void write_all(int descriptor, Bytes bytes, const std::string& path) {
     const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), largest));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("write", path, errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    bytes = bytes.subspan(count);
   }
 }
 
@@ -92,14 +92,13 @@ File::File(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) {
     const bool is_missing = errno == ENOENT || errno == ENOTDIR;
-    throw UserError({"cannot read " + path,
-                     {},
-                     is_missing ? "no such file" + nearest_in_folder(path) : std::strerror(errno),
-                     "the path of a file that can be read"});
+    throw UserError("cannot read " + path,
+                    is_missing ? "no such file" + nearest_in_folder(path) : std::strerror(errno),
+                    "the path of a file that can be read");
   }
   struct stat status{};
   if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
-  if (S_ISDIR(status.st_mode)) throw UserError({"cannot read " + path, {}, "a folder", "the path of a file"});
+  if (S_ISDIR(status.st_mode)) throw UserError("cannot read " + path, "a folder", "the path of a file");
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     const auto size = static_cast<std::size_t>(status.st_size);
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);

@@ -3,7 +3,6 @@
 
 #include <weft/formats/io/bytes.h>
 
-#include <initializer_list>
 #include <string>
 #include <vector>
 

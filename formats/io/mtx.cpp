@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/mtx.h>
 #include <weft/formats/io/text.h>
@@ -77,17 +76,15 @@ void read_size(TextScanner& text, std::size_t file_bytes, Header& header) {
   header.columns = text.integer("the number of columns");
   const std::array<std::int64_t, 2> shape{header.rows, header.columns};
   check_weight_shape(shape, file_bytes, text.origin(), text.place());
-  if (header.symmetry != Symmetry::general && header.rows != header.columns) {
+  if (header.symmetry != Symmetry::general && header.rows != header.columns)
     text.refuse(text_of_shape(shape), "a square matrix, as its symmetry asks for");
-  }
   if (header.coordinate) {
     header.entries = text.integer("the number of entries");
     // "1 1" and a newline is the shortest entry.
     const auto room = static_cast<std::int64_t>(text.bytes_left() / 4) + 1;
-    if (header.entries < 0 || header.entries > room) {
+    if (header.entries < 0 || header.entries > room)
       text.refuse(fmt::format("{} entries with {} bytes left", header.entries, text.bytes_left()),
                   fmt::format("0 to {} entries in a file of this size", room));
-    }
   }
   text.finish_line("the sizes");
 }
@@ -165,15 +162,13 @@ WeightMatrix read_coordinates(TextScanner& text, const Header& header) {
   Coordinates entries;
   Values values{header.field, {}, {}, {}};
   for (std::int64_t i = 0; i < header.entries; ++i) {
-    if (!text.skip_to_content('%')) {
+    if (!text.skip_to_content('%'))
       text.refuse(fmt::format("the end of the file after {} entries", i),
                   fmt::format("{} entries", header.entries));
-    }
     const std::int64_t row = read_index(text, "row", header.rows);
     const std::int64_t column = read_index(text, "column", header.columns);
-    if (header.symmetry == Symmetry::skew && row == column) {
+    if (header.symmetry == Symmetry::skew && row == column)
       text.refuse(fmt::format("a value on the diagonal, row {}", row + 1), "none in a skew-symmetric matrix");
-    }
     entries.add(row, column, text.line());
     values.read(text);
     if (header.symmetry != Symmetry::general && row != column) {
@@ -191,9 +186,8 @@ WeightMatrix read_coordinates(TextScanner& text, const Header& header) {
 
 /// The words of an array file follow each other on lines of any length.
 void read_next_value(TextScanner& text, Values& values, std::int64_t row, std::int64_t column) {
-  if (text.at_end_of_line() && !text.skip_to_content('%')) {
+  if (text.at_end_of_line() && !text.skip_to_content('%'))
     text.refuse("the end of the file", fmt::format("the value of row {}, column {}", row + 1, column + 1));
-  }
   values.read(text);
 }
 
@@ -204,11 +198,10 @@ WeightMatrix read_array(TextScanner& text, const Header& header) {
   const bool overflow = __builtin_mul_overflow(header.rows, header.columns, &elements);
   // A digit and a separator make an element; one triangle of a symmetric matrix has less than half of them.
   const auto room = static_cast<std::int64_t>(text.bytes_left() / 2) + 1;
-  if (overflow || (general ? elements : (elements - header.rows * skip) / 2) > room) {
+  if (overflow || (general ? elements : (elements - header.rows * skip) / 2) > room)
     text.refuse(
         fmt::format("{} x {} values with {} bytes left", header.rows, header.columns, text.bytes_left()),
         "one value for each element");
-  }
   Values values{header.field, {}, {}, {}};
   std::vector<std::int64_t> place;  // row-major, of each value that was read or mirrored
   for (std::int64_t column = 0; column < header.columns; ++column) {
@@ -237,9 +230,8 @@ WeightMatrix parse_mtx(Bytes bytes, const std::string& origin) {
   read_banner(text, header);
   read_size(text, bytes.size(), header);
   WeightMatrix matrix = header.coordinate ? read_coordinates(text, header) : read_array(text, header);
-  if (text.skip_to_content('%')) {
+  if (text.skip_to_content('%'))
     text.refuse(in_quotes(text.word()) + " after the last entry", "the end of the file");
-  }
   return matrix;
 }
 
@@ -251,7 +243,7 @@ bool looks_like_mtx(Bytes bytes) {
 
 namespace weft {
 
-void write_mtx(const std::string& path, const WeightMatrix& weights, std::source_location place) {
+void write_mtx(const std::string& path, const WeightMatrix& weights, CallPlace place) {
   weights.check(place);
   const DType dtype = weights.values.dtype();
   const bool real = is_float(dtype);

@@ -1,9 +1,9 @@
 // Matrix Market .mtx: coordinate or array, real, integer or pattern, with every symmetry.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/io/bytes.h>
 
-#include <source_location>
 #include <string>
 
 namespace weft::io {
@@ -23,7 +23,6 @@ namespace weft {
 /// Writes the stored entries as "coordinate general", real, integer or pattern, such that reading them back
 /// gives the same numbers. A weight of more than two dimensions is written as its matrix. Errors as
 /// write_file.
-void write_mtx(const std::string& path, const WeightMatrix& weights,
-               std::source_location place = std::source_location::current());
+void write_mtx(const std::string& path, const WeightMatrix& weights, CallPlace place = {});
 
 }  // namespace weft

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/npy.h>
 
@@ -15,9 +14,8 @@ static_assert(std::endian::native == std::endian::little,
 
 void swap_bytes(Array& array) {
   const std::size_t width = size_of(array.dtype());
-  for (std::size_t i = 0; i < array.bytes(); i += width) {
+  for (std::size_t i = 0; i < array.bytes(); i += width)
     std::reverse(array.data() + i, array.data() + i + width);
-  }
 }
 
 Array read_elements(const NpyHeader& header, Bytes bytes, const std::string& origin) {
@@ -78,7 +76,7 @@ std::string header_of(const Array& array) {
 
 }  // namespace
 
-void write_npy(const std::string& path, const Array& array, std::source_location place) {
+void write_npy(const std::string& path, const Array& array, CallPlace place) {
   const std::string dictionary = header_of(array);
   std::string header("\x93NUMPY\x01\x00", 8);
   header += static_cast<char>(dictionary.size() & 0xFF);

@@ -1,11 +1,11 @@
 // NumPy .npy, versions 1 to 3: a header that is a Python dictionary, then the elements.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/io/bytes.h>
 
 #include <cstdint>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +54,6 @@ namespace weft {
 
 /// Writes version 1, row-major, little-endian. bf16, which NumPy does not know, is written as raw `|V2`.
 /// Errors as write_file.
-void write_npy(const std::string& path, const Array& array,
-               std::source_location place = std::source_location::current());
+void write_npy(const std::string& path, const Array& array, CallPlace place = {});
 
 }  // namespace weft

@@ -58,10 +58,9 @@ class Dictionary {
     if (key == "descr" && !descr_) {
       peek();
       descr_at_ = begin_ + at_;
-      if (peek() == '[') {
+      if (peek() == '[')
         refuse(origin_, fmt::format("byte {}", descr_at_), "an array of records",
                "an array of plain numbers");
-      }
       descr_ = string();
     } else if (key == "fortran_order" && !fortran_order_) {
       fortran_order_ = boolean();
@@ -157,9 +156,8 @@ DType dtype_of_descr(const Dictionary& header, const std::string& origin,
     }
     if (code == "V2" && reinterpret_as) return reinterpreted(DType::u16, reinterpret_as, origin);
   }
-  if (code.starts_with("O")) {
+  if (code.starts_with("O"))
     refuse(origin, where, "an array of Python objects (a pickle)", std::string(accepted));
-  }
   refuse(origin, where, "elements of type " + in_quotes(descr), std::string(accepted));
 }
 
@@ -169,18 +167,16 @@ Dictionary parse_dictionary(Bytes bytes, const std::string& origin) {
   if (bytes.size() < 8) refuse(origin, "byte 6", "the end of the file", "a version");
   const auto major = std::to_integer<int>(bytes[6]);
   const auto minor = std::to_integer<int>(bytes[7]);
-  if (major < 1 || major > 3 || minor != 0) {
+  if (major < 1 || major > 3 || minor != 0)
     refuse(origin, "byte 6", fmt::format("version {}.{}", major, minor), "version 1.0, 2.0 or 3.0");
-  }
   const std::size_t width = major == 1 ? 2 : 4;
   if (bytes.size() < 8 + width) refuse(origin, "byte 8", "the end of the file", "the length of the header");
   const std::size_t length = little_endian(bytes, 8, width);
   const std::size_t begin = 8 + width;
-  if (length > bytes.size() - begin) {
+  if (length > bytes.size() - begin)
     refuse(origin, "byte 8",
            fmt::format("a header of {} bytes with {} bytes left", length, bytes.size() - begin),
            "a header inside the file");
-  }
   Dictionary dictionary(text_of(bytes.subspan(begin, length)), begin, origin);
   dictionary.parse();
   return dictionary;
@@ -198,9 +194,8 @@ NpyHeader parse_npy_header(Bytes bytes, const std::string& origin, std::optional
   header.data_begin = dictionary.end();
   const std::int64_t count = element_count(header.shape, origin);
   std::int64_t size = 0;
-  if (__builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(header.dtype)), &size)) {
+  if (__builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(header.dtype)), &size))
     refuse(origin, "the header", "the shape " + text_of_shape(header.shape), "fewer than 2^63 bytes");
-  }
   header.data_bytes = static_cast<std::size_t>(size);
   return header;
 }
@@ -217,15 +212,13 @@ std::string parse_npy_string(Bytes bytes, const std::string& origin) {
   const bool wide = descr.starts_with("<U");  // four bytes a character, otherwise one
   std::size_t length = 0;
   if (descr.size() > 2) std::from_chars(descr.data() + 2, descr.data() + descr.size(), length);
-  if ((!wide && !descr.starts_with("|S")) || length == 0 || length > longest) {
+  if ((!wide && !descr.starts_with("|S")) || length == 0 || length > longest)
     refuse(origin, fmt::format("byte {}", dictionary.descr_at()), "an element of type " + in_quotes(descr),
            "a short string, S3 or <U3");
-  }
   const Bytes data = bytes.subspan(dictionary.end());
-  if (data.size() != length * (wide ? 4 : 1) || !dictionary.shape().empty()) {
+  if (data.size() != length * (wide ? 4 : 1) || !dictionary.shape().empty())
     refuse(origin, fmt::format("byte {}", dictionary.end()),
            fmt::format("{} bytes of shape {}", data.size(), text_of_shape(dictionary.shape())), "one string");
-  }
   std::string text;
   for (std::size_t i = 0; i < data.size(); i += wide ? 4 : 1) text += static_cast<char>(data[i]);
   text.resize(std::min(text.find('\0'), text.size()));

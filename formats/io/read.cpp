@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/npz.h>
 #include <weft/formats/io/pickle.h>
@@ -39,9 +38,8 @@ Array read_safetensors_array(Bytes bytes, Path path, Options options) {
 
 std::string list_of_formats() {
   std::string text;
-  for (const FileFormat& format : file_formats()) {
+  for (const FileFormat& format : file_formats())
     text += fmt::format("\n              {:<26} {}", fmt::join(format.extensions, " "), format.summary);
-  }
   return text;
 }
 
@@ -113,7 +111,7 @@ const FileFormat& file_format_of(std::span<const std::byte> bytes, const std::st
   io::refuse(path, "byte 0", "neither a known extension nor a known beginning", "one of" + list_of_formats());
 }
 
-WeightMatrix read(const std::string& path, const ReadOptions& options, std::source_location place) {
+WeightMatrix read(const std::string& path, const ReadOptions& options, CallPlace place) {
   return user_call(place, [&] {
     const io::File file(path);
     const FileFormat& format = file_format_of(file.bytes(), path);
@@ -125,14 +123,13 @@ WeightMatrix read(const std::string& path, const ReadOptions& options, std::sour
 }
 
 Array read_array(const std::string& path, const std::string& tensor, std::optional<DType> reinterpret_as,
-                 std::source_location place) {
+                 CallPlace place) {
   return user_call(place, [&] {
     const io::File file(path);
     const FileFormat& format = file_format_of(file.bytes(), path);
-    if (format.read_array == nullptr) {
+    if (format.read_array == nullptr)
       io::refuse(path, {}, "a " + std::string(format.name) + " file, which holds no dense array",
                  ".npy, .npz or .safetensors");
-    }
     const ReadOptions options{.tensor = tensor, .reinterpret_as = reinterpret_as};
     check_options(format, path, options);
     return format.read_array(file.bytes(), path, options);

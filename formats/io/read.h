@@ -1,6 +1,7 @@
 // Pruned weights and dense arrays from files of any supported format.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 #include <weft/formats/io/mtx.h>
 #include <weft/formats/io/npy.h>
@@ -8,9 +9,7 @@
 #include <weft/formats/weight_matrix.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,14 +21,12 @@ namespace weft {
 /// not what its format demands, when it holds NaN or infinity, when the tensor is not there or more than one
 /// could be meant, for row_dimensions that the weight does not have, and for pickles (with the way to convert
 /// them). RuntimeError when the system cannot read the file.
-WeightMatrix read(const std::string& path, const ReadOptions& options = {},
-                  std::source_location place = std::source_location::current());
+WeightMatrix read(const std::string& path, const ReadOptions& options = {}, CallPlace place = {});
 
 /// Reads one dense array (.npy, .npz, .safetensors): an operand, a bias. NaN and infinity are kept. Without a
 /// name the only tensor is taken. Errors as read.
 Array read_array(const std::string& path, const std::string& tensor = {},
-                 std::optional<DType> reinterpret_as = std::nullopt,
-                 std::source_location place = std::source_location::current());
+                 std::optional<DType> reinterpret_as = std::nullopt, CallPlace place = {});
 
 /// One row of the list of file formats. A new format is one file, and one line in the list in read.cpp.
 struct FileFormat {

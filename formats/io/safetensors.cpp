@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/choose.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/safetensors.h>
@@ -85,17 +84,15 @@ void check_names(const std::string& path, const std::vector<std::pair<std::strin
   std::set<std::string_view> names;
   for (const auto& [name, array] : tensors) {
     if (name != "__metadata__" && names.insert(name).second) continue;
-    throw UserError({"cannot write " + path,
-                     {},
-                     "a tensor named " + io::in_quotes(name),
-                     "every name once, and none called __metadata__"});
+    throw UserError("cannot write " + path, "a tensor named " + io::in_quotes(name),
+                    "every name once, and none called __metadata__");
   }
 }
 
 }  // namespace
 
 void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors,
-                       const std::map<std::string, std::string>& metadata, std::source_location place) {
+                       const std::map<std::string, std::string>& metadata, CallPlace place) {
   user_call(place, [&] {
     check_names(path, tensors);
     std::vector<const std::pair<std::string, Array>*> order;
@@ -119,7 +116,7 @@ void write_safetensors(const std::string& path, const std::vector<std::pair<std:
     try {
       text = header.dump();
     } catch (const nlohmann::json::type_error&) {
-      throw UserError({"cannot write " + path, {}, "a name or metadata that is not UTF-8", "UTF-8 text"});
+      throw UserError("cannot write " + path, "a name or metadata that is not UTF-8", "UTF-8 text");
     }
     text.append((8 - text.size() % 8) % 8, ' ');
     const std::uint64_t length = text.size();

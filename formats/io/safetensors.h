@@ -1,13 +1,13 @@
 // .safetensors: a length, a JSON header, and one buffer with all tensors.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/io/bytes.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,7 +61,6 @@ namespace weft {
 /// uses: wide elements first, then by name. UserError for a name twice, "__metadata__", or text that is not
 /// UTF-8; otherwise errors as write_file.
 void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors,
-                       const std::map<std::string, std::string>& metadata = {},
-                       std::source_location place = std::source_location::current());
+                       const std::map<std::string, std::string>& metadata = {}, CallPlace place = {});
 
 }  // namespace weft

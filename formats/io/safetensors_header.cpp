@@ -56,10 +56,9 @@ class HeaderEvents : public JsonEvents {
   bool end_object() override {
     if (state_ == State::fields) {
       const Entry& entry = entries.back();
-      if (!entry.dtype || !entry.shape || !entry.offsets || entry.offsets->size() != 2) {
+      if (!entry.dtype || !entry.shape || !entry.offsets || entry.offsets->size() != 2)
         refuse_here("an incomplete tensor " + in_quotes(entry.name),
                     "dtype, shape and data_offsets, the last with two numbers");
-      }
     }
     state_ = state_ == State::names ? State::done : State::names;
     return true;
@@ -146,18 +145,13 @@ class HeaderEvents : public JsonEvents {
   std::string expected() const override {
     switch (state_) {
       case State::metadata:
-      case State::metadata_begins:
-        return "__metadata__ to be an object of strings";
-      case State::dtype:
-        return "dtype to be a string";
+      case State::metadata_begins: return "__metadata__ to be an object of strings";
+      case State::dtype: return "dtype to be a string";
       case State::shape_begins:
-      case State::shape:
-        return "shape to be an array of integers of at least 0";
+      case State::shape: return "shape to be an array of integers of at least 0";
       case State::offsets_begin:
-      case State::offsets:
-        return "data_offsets to be an array of two integers of at least 0";
-      default:
-        return "an object of tensors, each with dtype, shape and data_offsets";
+      case State::offsets: return "data_offsets to be an array of two integers of at least 0";
+      default: return "an object of tensors, each with dtype, shape and data_offsets";
     }
   }
 
@@ -170,15 +164,13 @@ class HeaderEvents : public JsonEvents {
 std::uint64_t size_of_entry(const Entry& entry, const std::string& origin) {
   const std::string where = "tensor " + in_quotes(entry.name);
   const auto type = std::ranges::find(types, *entry.dtype, &StoredType::name);
-  if (type == types.end()) {
+  if (type == types.end())
     refuse(origin, where, "the element type " + in_quotes(*entry.dtype),
            "F64, F32, F16, BF16, or an integer type");
-  }
   std::uint64_t bits = type->bits;
   for (const std::uint64_t extent : *entry.shape) {
-    if (extent > INT64_MAX || __builtin_mul_overflow(bits, extent, &bits)) {
+    if (extent > INT64_MAX || __builtin_mul_overflow(bits, extent, &bits))
       refuse(origin, where, "a shape whose size has no place in 64 bits", "fewer than 2^61 bytes");
-    }
   }
   if (bits % 8 != 0) refuse(origin, where, fmt::format("{} bits", bits), "whole bytes");
   return bits / 8;
@@ -200,30 +192,26 @@ std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes
     const std::uint64_t last = entry.offsets->back();
     const std::uint64_t size = size_of_entry(entry, origin);
     const std::string where = "tensor " + in_quotes(entry.name);
-    if (first != end) {
+    if (first != end)
       refuse(origin, where,
              fmt::format("data_offsets [{}, {}] after a tensor that ends at {}", first, last, end),
              "tensors without gap or overlap");
-    }
-    if (last < first || last - first != size) {
+    if (last < first || last - first != size)
       refuse(origin, where, fmt::format("data_offsets [{}, {}]", first, last),
              fmt::format("{} bytes, as dtype and shape say", size));
-    }
-    if (last > buffer) {
+    if (last > buffer)
       refuse(
           origin, fmt::format("byte {}", bytes.size()),
           fmt::format("the end of the file, while {} ends at byte {} (truncated)", where, data_begin + last),
           "all bytes of every tensor: the file copied or downloaded anew");
-    }
     std::vector<std::int64_t> shape(entry.shape->begin(), entry.shape->end());
     tensors.push_back({entry.name, *entry.dtype, std::move(shape), bytes.subspan(data_begin + first, size),
                        data_begin + first, origin});
     end = last;
   }
-  if (end != buffer) {
+  if (end != buffer)
     refuse(origin, fmt::format("byte {}", data_begin + end),
            fmt::format("{} bytes after the last tensor (padded)", buffer - end), "the end of the file");
-  }
   return tensors;
 }
 
@@ -234,15 +222,13 @@ std::span<const StoredType> stored_types() {
 }
 
 std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::string& origin) {
-  if (bytes.size() < length_bytes) {
+  if (bytes.size() < length_bytes)
     refuse(origin, "byte 0", fmt::format("{} bytes", bytes.size()), "the length of the header, 8 bytes");
-  }
   const std::uint64_t length = little_endian(bytes, 0, length_bytes);
   const std::uint64_t left = bytes.size() - length_bytes;
-  if (length > longest_header || length > left) {
+  if (length > longest_header || length > left)
     refuse(origin, "byte 0", fmt::format("a header of {} bytes with {} bytes left", length, left),
            fmt::format("at most {} bytes", std::min(longest_header, left)));
-  }
   HeaderEvents events(bytes.subspan(length_bytes, length), length_bytes, origin);
   events.run();
   return place_entries(events.entries, bytes, length_bytes + length, origin);

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/json_events.h>
 #include <weft/formats/io/safetensors.h>
@@ -56,12 +55,10 @@ class IndexEvents : public JsonEvents {
   }
   bool string(string_t& value) override {
     if (state_ != State::map) return JsonEvents::string(value);
-    if (value.empty() || value.find('/') != std::string::npos || value.find('\0') != std::string::npos) {
+    if (value.empty() || value.find('/') != std::string::npos || value.find('\0') != std::string::npos)
       refuse_here("the file name " + in_quotes(value), "a file beside the index");
-    }
-    if (!files.emplace(tensor_, value).second) {
+    if (!files.emplace(tensor_, value).second)
       refuse_here("the tensor " + in_quotes(tensor_) + " twice", "every tensor once");
-    }
     return true;
   }
   bool boolean(bool) override { return scalar("a boolean"); }
@@ -126,10 +123,9 @@ Shards open_shards(const std::map<std::string, std::string>& index, const std::s
     }
   }
   for (const auto& [tensor, file] : index) {
-    if (wanted.contains(file) && !seen.contains(tensor)) {
+    if (wanted.contains(file) && !seen.contains(tensor))
       refuse(path, "tensor " + in_quotes(tensor), "no such tensor in " + in_quotes(file),
              "an index that fits its shards");
-    }
   }
   return shards;
 }

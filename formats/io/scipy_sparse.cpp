@@ -41,19 +41,17 @@ class Parts {
   /// A member of integers with so many dimensions.
   Array integers(const std::string& name, std::size_t dimensions) const {
     Array array = load(name, std::nullopt);
-    if (is_float(array.dtype()) || array.dtype() == DType::boolean || array.shape().size() != dimensions) {
+    if (is_float(array.dtype()) || array.dtype() == DType::boolean || array.shape().size() != dimensions)
       refuse_member(name, fmt::format("{} {}", name_of(array.dtype()), text_of_shape(array.shape())),
                     fmt::format("integers of {} dimensions", dimensions));
-    }
     return array;
   }
 
   /// The values, NaN and infinity refused.
   Array data(std::size_t dimensions) const {
     Array array = load("data", reinterpret_as_);
-    if (array.shape().size() != dimensions) {
+    if (array.shape().size() != dimensions)
       refuse_member("data", text_of_shape(array.shape()), fmt::format("{} dimensions", dimensions));
-    }
     check_finite(array, origin_, [&](std::int64_t i) {
       return fmt::format("member \"data\", element {}", text_of_position(i, array.shape()));
     });
@@ -64,17 +62,15 @@ class Parts {
   std::int64_t coordinate(const Array& array, const std::string& name, std::int64_t index,
                           std::int64_t extent) const {
     const std::int64_t value = array.get_integer(index);
-    if (value < 0 || value >= extent) {
+    if (value < 0 || value >= extent)
       refuse(origin_, fmt::format("member \"{}\", element {}", name, index), fmt::format("{}", value),
              fmt::format("0 to {}", extent - 1));
-    }
     return value;
   }
 
   void expect_size(const std::string& name, std::int64_t found, std::int64_t expected) const {
-    if (found != expected) {
+    if (found != expected)
       refuse_member(name, fmt::format("{} elements", found), fmt::format("{} elements", expected));
-    }
   }
 
   [[noreturn]] void refuse_member(const std::string& name, std::string found, std::string accepted) const {
@@ -112,16 +108,14 @@ void walk_compressed(const Parts& parts, std::int64_t major_extent, std::int64_t
   for (std::int64_t major = 0; major < major_extent; ++major) {
     const std::int64_t first = begin.get_integer(major);
     const std::int64_t last = begin.get_integer(major + 1);
-    if (first != position || last < first || last > stored) {
+    if (first != position || last < first || last > stored)
       parts.refuse_member("indptr",
                           fmt::format("{} and {} at elements {} and {}", first, last, major, major + 1),
                           fmt::format("offsets that ascend from 0 to {}", stored));
-    }
     for (; position < last; ++position) visit(major, position);
   }
-  if (position != stored) {
+  if (position != stored)
     parts.refuse_member("indptr", fmt::format("{} at the end", position), fmt::format("{}", stored));
-  }
 }
 
 Array read_compressed(Parts& parts, bool by_row) {
@@ -143,10 +137,9 @@ Array read_blocks(Parts& parts) {
   const std::int64_t blocks = values.shape()[0];
   const std::int64_t height = values.shape()[1];
   const std::int64_t width = values.shape()[2];
-  if (height < 1 || width < 1 || parts.rows % height != 0 || parts.columns % width != 0) {
+  if (height < 1 || width < 1 || parts.rows % height != 0 || parts.columns % width != 0)
     parts.refuse_member("data", fmt::format("blocks of {} x {}", height, width),
                         fmt::format("blocks that divide {} x {}", parts.rows, parts.columns));
-  }
   const Array indices = parts.integers("indices", 1);
   parts.expect_size("indices", indices.size(), blocks);
   walk_compressed(parts, parts.rows / height, blocks, [&](auto block_row, auto position) {
@@ -179,14 +172,13 @@ Array read_coordinates(Parts& parts) {
   }
   const Array coordinates = parts.integers("coords", 2);
   const auto dimensions = static_cast<std::int64_t>(parts.shape.size());
-  if (coordinates.shape() != std::vector<std::int64_t>{dimensions, stored}) {
+  if (coordinates.shape() != std::vector<std::int64_t>{dimensions, stored})
     parts.refuse_member("coords", text_of_shape(coordinates.shape()),
                         fmt::format("[{}, {}]", dimensions, stored));
-  }
   for (std::int64_t i = 0; i < stored; ++i) {
     std::int64_t column = 0;
     for (std::int64_t d = dimensions == 1 ? 0 : 1; d < dimensions; ++d) {
-      const std::int64_t extent = parts.shape[static_cast<std::size_t>(d)];
+      const std::int64_t extent = parts.shape[d];
       column = column * extent + parts.coordinate(coordinates, "coords", d * stored + i, extent);
     }
     parts.row.push_back(dimensions == 1 ? 0 : parts.coordinate(coordinates, "coords", i, parts.rows));
@@ -211,10 +203,9 @@ Array read_diagonals(Parts& parts) {
   std::set<std::int64_t> seen;
   for (std::int64_t d = 0; d < offsets.size(); ++d) {
     const std::int64_t offset = offsets.get_integer(d);
-    if (!seen.insert(offset).second || offset <= -parts.rows || offset >= parts.columns) {
+    if (!seen.insert(offset).second || offset <= -parts.rows || offset >= parts.columns)
       parts.refuse_member("offsets", fmt::format("the diagonal {}", offset),
                           fmt::format("each of {} to {} once", 1 - parts.rows, parts.columns - 1));
-    }
     const std::int64_t last = std::min({length, parts.columns, parts.rows + offset});
     for (std::int64_t column = std::max<std::int64_t>(0, offset); column < last; ++column) {
       const std::int64_t index = d * length + column;
@@ -232,10 +223,9 @@ Array read_diagonals(Parts& parts) {
 
 std::string layout_of(const ZipArchive& archive, const std::string& origin) {
   const std::size_t member = *find_member(archive, "format");
-  if (archive.members()[member].size > npy_header_room) {
+  if (archive.members()[member].size > npy_header_room)
     refuse(origin, "member \"format\"", fmt::format("{} bytes", archive.members()[member].size),
            "a short string");
-  }
   return parse_npy_string(archive.content(member), origin + ":format");
 }
 
@@ -250,9 +240,8 @@ WeightMatrix parse_scipy_sparse(const ZipArchive& archive, const std::string& or
   const std::string layout = layout_of(archive, origin);
   Parts parts(archive, origin, reinterpret_as);
   const bool flat = parts.shape.size() == 1 && layout == "csr";
-  if (parts.shape.size() != 2 && layout != "coo" && !flat) {
+  if (parts.shape.size() != 2 && layout != "coo" && !flat)
     parts.refuse_member("shape", text_of_shape(parts.shape), "two extents for " + in_quotes(layout));
-  }
   if (layout == "csr") return parts.matrix(read_compressed(parts, true));
   if (layout == "csc") return parts.matrix(read_compressed(parts, false));
   if (layout == "bsr") return parts.matrix(read_blocks(parts));

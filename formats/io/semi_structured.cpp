@@ -33,12 +33,11 @@ void check_parts(const SplitWeight& weight, const MetaLayout& layout) {
                      "tensor " + in_quotes(weight.values().name));
   // Words change places in pairs of columns.
   const std::int64_t columns = 2 * layout.columns_of_word();
-  if (weight.rows % layout.rows_of_bundle != 0 || weight.columns % columns != 0) {
+  if (weight.rows % layout.rows_of_bundle != 0 || weight.columns % columns != 0)
     refuse_tensor(weight.values(),
                   fmt::format("a weight of {} rows and {} columns", weight.rows, weight.columns),
                   fmt::format("multiples of {} rows and {} columns for {}", layout.rows_of_bundle, columns,
                               layout.values));
-  }
   expect(*weight.parts[1], layout.words, {weight.rows, weight.columns / layout.columns_of_word()});
 }
 
@@ -67,12 +66,11 @@ void read_word(const SplitWeight& weight, std::uint64_t word, std::int64_t row, 
     const std::int32_t first = code % 4;
     const std::int32_t second = code / 4;
     const std::int64_t begin = column + 4 * group;
-    if (first >= second) {
+    if (first >= second)
       refuse_tensor(*weight.parts[1],
                     fmt::format("code {:#x}, places {} and {}, in row {}, columns {} to {}", code, first,
                                 second, row, begin, begin + 3),
                     "two places of four in ascending order: 0x4, 0x8, 0x9, 0xc, 0xd or 0xe");
-    }
     for (const std::int32_t place : {first, second})
       matrix.column.push_back(static_cast<std::int32_t>(begin) + place);
   }
@@ -82,7 +80,7 @@ WeightMatrix unpacked(const SplitWeight& weight, std::optional<DType> reinterpre
   const MetaLayout& layout = layout_of(weight);
   check_parts(weight, layout);
   WeightMatrix matrix = weight.matrix();
-  matrix.column.reserve(static_cast<std::size_t>(weight.rows * weight.columns / 2));
+  matrix.column.reserve(weight.rows * weight.columns / 2);
   for (std::int64_t row = 0; row < weight.rows; ++row) {
     for (std::int64_t column = 0; column < weight.columns; column += layout.columns_of_word()) {
       const std::int64_t place = place_of_word(layout, weight.rows, row, column / layout.columns_of_word());

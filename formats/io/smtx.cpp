@@ -13,10 +13,9 @@ void read_header(TextScanner& text, std::size_t file_bytes, WeightMatrix& matrix
   matrix.shape = {matrix.rows, matrix.columns};
   check_weight_shape(matrix.shape, file_bytes, text.origin(), "line 1");
   stored = text.integer("the number of stored entries");
-  if (stored < 0 || (stored > 0 && (stored - 1) / matrix.columns >= matrix.rows)) {
+  if (stored < 0 || (stored > 0 && (stored - 1) / matrix.columns >= matrix.rows))
     text.refuse(fmt::format("{} stored entries", stored),
                 fmt::format("0 to {} x {}", matrix.rows, matrix.columns));
-  }
   text.finish_line("rows, columns and stored entries");
 }
 
@@ -27,11 +26,10 @@ void read_offsets(TextScanner& text, WeightMatrix& matrix, std::int64_t stored) 
     const std::int64_t offset = text.integer(fmt::format("offset {} of {}", row, matrix.rows + 1));
     const std::int64_t least = row == 0 ? 0 : matrix.row_begin.back();
     const std::int64_t most = row == 0 ? 0 : stored;
-    if (offset < least || offset > most || (row == matrix.rows && offset != stored)) {
+    if (offset < least || offset > most || (row == matrix.rows && offset != stored))
       text.refuse(fmt::format("offset {} of row {}", offset, row),
                   row == matrix.rows ? fmt::format("{}, the number of stored entries", stored)
                                      : fmt::format("{} to {}", least, most));
-    }
     matrix.row_begin.push_back(offset);
   }
   text.finish_line(fmt::format("{} offsets", matrix.rows + 1));
@@ -43,18 +41,16 @@ void read_columns(TextScanner& text, WeightMatrix& matrix, std::int64_t stored) 
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     for (const std::int64_t i : matrix.entries(row)) {
       const std::int64_t column = text.integer(fmt::format("column {} of {}", i, stored));
-      if (column < 0 || column >= matrix.columns) {
+      if (column < 0 || column >= matrix.columns)
         text.refuse(fmt::format("column {} in row {}", column, row),
                     fmt::format("0 to {}", matrix.columns - 1));
-      }
       matrix.column.push_back(static_cast<std::int32_t>(column));
     }
-    const auto begin = matrix.column.begin() + matrix.row_begin[static_cast<std::size_t>(row)];
+    const auto begin = matrix.column.begin() + matrix.row_begin[row];
     std::sort(begin, matrix.column.end());
     const auto twice = std::adjacent_find(begin, matrix.column.end());
-    if (twice != matrix.column.end()) {
+    if (twice != matrix.column.end())
       text.refuse(fmt::format("column {} twice in row {}", *twice, row), "every column once in a row");
-    }
   }
 }
 

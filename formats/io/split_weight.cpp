@@ -37,10 +37,9 @@ WeightMatrix SplitWeight::matrix() const {
 WeightMatrix SplitWeight::with_values(WeightMatrix matrix, std::optional<DType> reinterpret_as) const {
   const StoredTensor& stored = values();
   Array array = array_of(stored, reinterpret_as);
-  if (array.size() != matrix.stored()) {
+  if (array.size() != matrix.stored())
     refuse_tensor(stored, fmt::format("{} values", array.size()),
                   fmt::format("{}, as the bitmask has bits", matrix.stored()));
-  }
   matrix.values = std::move(array).reshaped({matrix.stored()});
   check_finite(matrix.values, stored.origin, [&](std::int64_t i) {
     return fmt::format("tensor {}, value {}, byte {}", in_quotes(stored.name), i,

@@ -21,10 +21,9 @@ void check_end(Bytes bytes, const std::string& origin) {
   const std::size_t at = text_of(bytes).rfind("PK\x05\x06");
   if (at == std::string_view::npos || bytes.size() - at < record) return;  // libzip says what is wrong
   const std::size_t end = at + record + little_endian(bytes, at + record - 2, 2);
-  if (end < bytes.size()) {
+  if (end < bytes.size())
     refuse(origin, fmt::format("byte {}", end),
            fmt::format("{} bytes after the archive (padded)", bytes.size() - end), "the end of the file");
-  }
 }
 
 ZipArchive::Member describe(struct zip* archive, zip_uint64_t index, const std::string& origin) {
@@ -33,22 +32,19 @@ ZipArchive::Member describe(struct zip* archive, zip_uint64_t index, const std::
   constexpr zip_uint64_t needed =
       ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
   if (zip_library().stat_index(archive, index, ZIP_FL_ENC_RAW, &status) != 0 ||
-      (status.valid & needed) != needed) {
+      (status.valid & needed) != needed)
     refuse(origin, fmt::format("member {}", index), "an incomplete entry in the directory",
            "a complete archive");
-  }
   const std::string where = "member " + in_quotes(status.name);
   if (status.encryption_method != ZIP_EM_NONE)
     refuse(origin, where, "an encrypted member", "one without a password");
-  if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE) {
+  if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE)
     refuse(origin, where, fmt::format("compression method {}", status.comp_method),
            "0 (stored) or 8 (deflate)");
-  }
   const std::uint64_t growth = status.comp_method == ZIP_CM_STORE ? 1 : most_growth;
-  if (status.size / growth > status.comp_size) {
+  if (status.size / growth > status.comp_size)
     refuse(origin, where, fmt::format("{} bytes packed into {}", status.size, status.comp_size),
            fmt::format("at most {} times as many", growth));
-  }
   return {status.name, status.size};
 }
 
@@ -75,13 +71,11 @@ ZipArchive::ZipArchive(Bytes bytes, std::string origin) : size_(bytes.size()), o
   const zip_int64_t count = zip_library().get_num_entries(archive_.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     Member member = describe(archive_.get(), static_cast<zip_uint64_t>(i), origin_);
-    if (member.size > bytes.size() * most_growth) {
+    if (member.size > bytes.size() * most_growth)
       refuse(origin_, "member " + in_quotes(member.name), fmt::format("{} bytes", member.size),
              "what the file can hold");
-    }
-    if (!names.insert(member.name).second) {
+    if (!names.insert(member.name).second)
       refuse(origin_, "member " + in_quotes(member.name), "the same name twice", "every name once");
-    }
     members_.push_back(std::move(member));
   }
 }
@@ -104,10 +98,9 @@ std::vector<std::byte> ZipArchive::beginning(std::size_t member, std::size_t mos
   while (done < content.size()) {
     const zip_int64_t count =
         read(content.data() + done, content.size() - done, "a member that decompresses");
-    if (count == 0) {
+    if (count == 0)
       refuse_member(fmt::format("its end after {} bytes (truncated)", done),
                     fmt::format("{} bytes", members_[member].size));
-    }
     done += static_cast<std::size_t>(count);
   }
   if (content.size() < members_[member].size) return content;

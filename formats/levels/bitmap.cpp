@@ -12,8 +12,7 @@ constexpr std::int64_t halves = 2;  ///< halves of a word, the lower one first
 std::uint64_t word_of(const OpenLevel& open, std::int64_t parent) {
   const auto words = open.codes->as<std::int32_t>();
   const auto half = [&](std::int64_t number) {
-    return std::uint64_t{
-        static_cast<std::uint32_t>(words[static_cast<std::size_t>(parent * halves + number)])};
+    return std::uint64_t{static_cast<std::uint32_t>(words[parent * halves + number])};
   };
   return half(0) | half(1) << 32;
 }

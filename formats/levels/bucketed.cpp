@@ -8,15 +8,14 @@ namespace weft::levels {
 namespace {
 
 Children children(const OpenLevel& open, std::int64_t parent, std::int64_t across) {
-  const std::int64_t width = open.width[static_cast<std::size_t>(parent)];
-  return {parent, across, open.begin[static_cast<std::size_t>(parent)] + across * width, width};
+  const std::int64_t width = open.width[parent];
+  return {parent, across, open.begin[parent] + across * width, width};
 }
 
 Child child(const OpenLevel& open, const Children& children, std::int64_t number) {
   const std::int64_t position = children.first + number;
   const bool is_number = children.count == open.level->extent;
-  return {position, number, is_number ? number : open.index[static_cast<std::size_t>(position)],
-          open.values->is_zero_bits(position)};
+  return {position, number, is_number ? number : open.index[position], open.values->is_zero_bits(position)};
 }
 
 /// The places of each parent lie one behind the other, in any order, and fill the array.
@@ -25,7 +24,7 @@ std::int64_t check_arrays(const SparseTensor& tensor, const Level& level, std::i
   check_array(tensor, level.width, Content::offsets, parents);
   check_array(tensor, level.index, Content::inside_blocks);
   const std::int64_t numbered = tensor.array(level.index).size() * 8 / level.index_bits;
-  const std::int64_t rows = tensor.levels()[static_cast<std::size_t>(level.across)].extent;
+  const std::int64_t rows = tensor.levels()[level.across].extent;
   const auto begin = tensor.array(level.begin).as<std::int32_t>();
   const auto width = tensor.array(level.width).as<std::int32_t>();
   std::vector<std::pair<std::int64_t, std::int64_t>> ends_by_begin;
@@ -58,7 +57,7 @@ void check_level(const SparseTensor& tensor, std::size_t number) {
   const Level& level = levels[number];
   const bool last = number + 1 == levels.size() && tensor.value_order().levels.empty();
   const bool across = level.across >= 0 && level.across < static_cast<int>(number) &&
-                      levels[static_cast<std::size_t>(level.across)].kind == LevelKind::dense;
+                      levels[level.across].kind == LevelKind::dense;
   if (last && across && (level.index_bits == 4 || level.index_bits == 8)) return;
   refuse_damaged(tensor, fmt::format("level {}", number), "a bucketed level",
                  "the last one, across a dense level, with indices of 4 or 8 bits");

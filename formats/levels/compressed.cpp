@@ -26,7 +26,7 @@ std::int64_t check_offset_array(const SparseTensor& tensor, const Level& level, 
 }
 
 Children between_offsets(const OpenLevel& open, std::int64_t parent, std::int64_t across) {
-  const std::int64_t first = open.begin[static_cast<std::size_t>(parent)];
+  const std::int64_t first = open.begin[parent];
   return {parent, across, first, open.begin[static_cast<std::size_t>(parent) + 1] - first};
 }
 

@@ -16,7 +16,7 @@ Child child(const OpenLevel& open, const Children& children, std::int64_t number
 }
 
 std::int64_t check_arrays(const SparseTensor& tensor, const Level& level, std::int64_t parents) {
-  const std::int64_t rows = tensor.levels()[static_cast<std::size_t>(level.across)].extent;
+  const std::int64_t rows = tensor.levels()[level.across].extent;
   const std::vector<std::int64_t> shape{parents, rows / rows_of_words, level.extent / (slots_of_words / 2),
                                         lanes_of_words};
   check_array(tensor, level.index, Content::offsets, element_count(shape, level.index));
@@ -53,8 +53,7 @@ void check_child(const CheckPlace& place, const Children& children, const Child&
   const std::int64_t first_slot = child.number / kept_of_quad * slots_of_quad;
   const bool is_last = place.level + 1 == place.levels.size();
   const std::int64_t column =
-      is_last ? place.column + first_slot
-              : place.levels[place.level + 1].index[static_cast<std::size_t>(children.first + first_slot)];
+      is_last ? place.column + first_slot : place.levels[place.level + 1].index[children.first + first_slot];
   const std::int64_t first = child.coordinate - first_slot;
   const std::int64_t second = next - first_slot;
   refuse_damaged(

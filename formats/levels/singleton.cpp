@@ -16,7 +16,7 @@ std::int64_t check_arrays(const SparseTensor& tensor, const Level& level, std::i
 
 Child listed_child(const OpenLevel& open, const Children& children, std::int64_t number) {
   const std::int64_t position = children.first + number;
-  const std::int64_t coordinate = open.index.empty() ? 0 : open.index[static_cast<std::size_t>(position)];
+  const std::int64_t coordinate = open.index.empty() ? 0 : open.index[position];
   return {position, number, coordinate, open.level->padded && coordinate == -1};
 }
 
@@ -25,7 +25,7 @@ std::int64_t listed_ascending(const OpenLevel& open, const Children& children, s
   if (index.empty()) return 0;
   std::int64_t count = 0;
   for (std::int64_t before = -1; count < children.count; ++count) {
-    const std::int64_t here = index[static_cast<std::size_t>(children.first + count)];
+    const std::int64_t here = index[children.first + count];
     if (here <= before || here >= extent) break;
     before = here;
   }

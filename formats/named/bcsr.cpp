@@ -15,10 +15,8 @@ SparseTensor pack_bcsr(const WeightMatrix& weights, const Format& format) {
                   "values, blocks being whole");
   Array column = index_array(first.back());
   for (std::int64_t row = 0; row < blocks.block_rows(); ++row)
-    std::ranges::copy(blocks.columns(row),
-                      column.as<std::int32_t>().begin() + first[static_cast<std::size_t>(row)]);
-  Array values =
-      blocks.values(first.back(), [&](std::int64_t row) { return first[static_cast<std::size_t>(row)]; });
+    std::ranges::copy(blocks.columns(row), column.as<std::int32_t>().begin() + first[row]);
+  Array values = blocks.values(first.back(), [&](std::int64_t row) { return first[row]; });
   return blocks.packed(
       format,
       {{.kind = LevelKind::compressed,

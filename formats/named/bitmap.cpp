@@ -25,8 +25,8 @@ SparseTensor pack_bitmap(const WeightMatrix& given, const Format& format) {
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     for (const std::int64_t i : weights.entries(row)) {
       const std::int64_t column = weights.column_of(i);
-      ++begins[static_cast<std::size_t>(row * words + column / columns_of_word + 1)];
-      auto& half = halves[static_cast<std::size_t>(row * words * 2 + column / 32)];
+      ++begins[row * words + column / columns_of_word + 1];
+      auto& half = halves[row * words * 2 + column / 32];
       half = static_cast<std::int32_t>(static_cast<std::uint32_t>(half) | std::uint32_t{1} << column % 32);
     }
   }

@@ -20,9 +20,7 @@ class Blocks {
 
   std::int64_t size() const { return size_; }
   std::int64_t block_rows() const { return std::ssize(columns_); }
-  const std::vector<std::int32_t>& columns(std::int64_t block_row) const {
-    return columns_[static_cast<std::size_t>(block_row)];
-  }
+  const std::vector<std::int32_t>& columns(std::int64_t block_row) const { return columns_[block_row]; }
   /// The weight as levels and arrays: between those that find the row and that of the columns of a block,
   /// `levels` find the block, the first of them by its number.
   SparseTensor packed(const Format& format, std::vector<Level> levels,

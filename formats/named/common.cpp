@@ -4,7 +4,6 @@
 #include <weft/formats/named/common.h>
 #include <weft/formats/suggestion.h>
 
-#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -13,11 +12,11 @@ namespace weft::named {
 void check_parameters(const Format& format, std::initializer_list<std::string_view> known) {
   for (const auto& [parameter, value] : format.parameters) {
     if (std::find(known.begin(), known.end(), parameter) != known.end()) continue;
-    throw UserError({"a format has a parameter that it does not know", format.text(), parameter,
-                     known.size() == 0
-                         ? format.name + " without parameters"
-                         : fmt::format("{}, or none of them: {}{}", fmt::join(known, ", "), format.name,
-                                       did_you_mean(parameter, {known.begin(), known.end()}))});
+    throw UserError("a format has a parameter that it does not know", format.text(), parameter,
+                    known.size() == 0
+                        ? format.name + " without parameters"
+                        : fmt::format("{}, or none of them: {}{}", fmt::join(known, ", "), format.name,
+                                      did_you_mean(parameter, {known.begin(), known.end()})));
   }
 }
 
@@ -28,8 +27,8 @@ std::int64_t parameter(const Format& format, const std::string& name, std::int64
 
 void refuse_parameter(const Format& format, const std::string& name, std::int64_t value,
                       std::string accepted) {
-  throw UserError({"a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
-                   std::move(accepted)});
+  throw UserError("a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
+                  std::move(accepted));
 }
 
 std::int64_t number_within(const Format& format, const std::string& name, std::int64_t otherwise,
@@ -51,32 +50,29 @@ std::int64_t power_of_two(const Format& format, const std::string& name, std::in
 DType column_type(const WeightMatrix& weights, const Format& format) {
   if (power_of_two(format, "index", 32, 16, 32) == 32) return DType::i32;
   if (weights.columns <= formats::columns_of_16_bits) return DType::i16;
-  throw UserError({"a weight is too wide for 16-bit columns", weights.origin,
-                   fmt::format("{} columns", weights.columns),
-                   fmt::format("at most {}, or index=32", formats::columns_of_16_bits)});
+  throw UserError("a weight is too wide for 16-bit columns", weights.origin,
+                  fmt::format("{} columns", weights.columns),
+                  fmt::format("at most {}, or index=32", formats::columns_of_16_bits));
 }
 
 void check_positions(const WeightMatrix& weights, const Format& format, std::int64_t positions,
                      std::string_view what) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (positions <= most) return;
-  throw UserError({"a weight is too large for " + format.text(), weights.origin,
-                   fmt::format("{} {}", positions, what),
-                   fmt::format("at most {}: positions are i32", most)});
+  throw UserError("a weight is too large for " + format.text(), weights.origin,
+                  fmt::format("{} {}", positions, what), fmt::format("at most {}: positions are i32", most));
 }
 
 RowLayout::RowLayout(const WeightMatrix& weights, const Format& format) : given_(weights) {
   const std::int64_t number = parameter(format, "order", 0);
   const auto order = static_cast<RowOrder>(number);
   const std::int64_t rows = parameter(format, "rows", formats::RowOptions{}.rows);
-  if (number < 0 || number > static_cast<std::int64_t>(RowOrder::similar)) {
-    throw UserError({"a format has a row order that there is not", format.name, std::to_string(number),
-                     "given, length, dealt or similar"});
-  }
-  if (rows < 1) {
-    throw UserError({"blocks of rows have too few rows", format.text(), fmt::format("rows={}", rows),
-                     "the rows of a block, at least 1"});
-  }
+  if (number < 0 || number > static_cast<std::int64_t>(RowOrder::similar))
+    throw UserError("a format has a row order that there is not", format.name, std::to_string(number),
+                    "given, length, dealt or similar");
+  if (rows < 1)
+    throw UserError("blocks of rows have too few rows", format.text(), fmt::format("rows={}", rows),
+                    "the rows of a block, at least 1");
   if (order == RowOrder::given) return;
   order_ = row_order(weights, order, rows);
   ordered_ = with_row_order(weights, order_);

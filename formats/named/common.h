@@ -25,22 +25,8 @@ inline constexpr FormatParameter index_parameter{"index", "a power of two from 1
                                                  "bits of a column number; 16 for at most 32,768 columns"};
 
 // The rows of the list of formats, each filled by the file of its name.
-NamedFormat dense();
-NamedFormat csr();
-NamedFormat csc();
-NamedFormat coo();
-NamedFormat ell();
-NamedFormat padded_csr();
-NamedFormat bcsr();
-NamedFormat blocked_ell();
-NamedFormat hb_ell();
-NamedFormat vector_wise();
-NamedFormat sliced_ell();
-NamedFormat shfl_bw();
-NamedFormat bitmap();
-NamedFormat n_m();
-NamedFormat v_n_m();
-NamedFormat column_quads();
+NamedFormat dense(), csr(), csc(), coo(), ell(), padded_csr(), bcsr(), blocked_ell(), hb_ell(), vector_wise(),
+    sliced_ell(), shfl_bw(), bitmap(), n_m(), v_n_m(), column_quads();
 
 /// UserError when `format` has a parameter that is not among `known`.
 void check_parameters(const Format& format, std::initializer_list<std::string_view> known);

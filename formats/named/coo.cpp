@@ -11,8 +11,7 @@ SparseTensor pack_coo(const WeightMatrix& weights, const Format& format) {
   Array row_array = index_array(weights.stored());
   const auto row_of = row_array.as<std::int32_t>();
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    for (const std::int64_t i : weights.entries(row))
-      row_of[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(row);
+    for (const std::int64_t i : weights.entries(row)) row_of[i] = static_cast<std::int32_t>(row);
   }
   return packed(
       weights, format,

@@ -22,7 +22,7 @@ SparseTensor pack_csc(const WeightMatrix& weights, const Format& format) {
     for (const std::int64_t i : weights.entries(row)) {
       const auto column = static_cast<std::size_t>(weights.column_of(i));
       const std::int32_t position = next[column]++;
-      row_of[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(row);
+      row_of[position] = static_cast<std::int32_t>(row);
       values.copy_element(position, weights.values, i);
     }
   }

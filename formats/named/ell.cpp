@@ -20,7 +20,7 @@ SparseTensor pack_ell(const WeightMatrix& given, const Format& format) {
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     std::int64_t position = row * width;
     for (const std::int64_t i : weights.entries(row)) {
-      column_of[static_cast<std::size_t>(position)] = weights.column[static_cast<std::size_t>(i)];
+      column_of[position] = weights.column[i];
       values.copy_element(position++, weights.values, i);
     }
   }

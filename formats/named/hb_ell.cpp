@@ -54,7 +54,7 @@ class Filling {
 
  private:
   void row(std::int64_t block_row, std::int64_t row) const {
-    auto block = static_cast<std::size_t>(blocks_.row_begin[static_cast<std::size_t>(block_row)]);
+    auto block = static_cast<std::size_t>(blocks_.row_begin[block_row]);
     std::int64_t last = -1;   // the column of the block before this entry's
     std::int64_t place = 0;   // where the next entry of this block goes
     std::int64_t behind = 0;  // the row's places in this block
@@ -78,11 +78,10 @@ class Filling {
       offset = column % blocks_.size;
       const bool dense = blocks_.width[block] == blocks_.size;
       copy_value(dense ? place + offset : place, i);
-      if (dense) {
+      if (dense)
         behind = place;  // nothing to fill up
-      } else {
+      else
         set_offset(place++, offset);
-      }
     }
     pad(place, behind, offset);
   }
@@ -99,10 +98,10 @@ class Filling {
   /// Each place once; a byte belongs to one block and so to one thread.
   void set_offset(std::int64_t place, std::int64_t offset) const {
     if (bits_ == 8) {
-      offset_[static_cast<std::size_t>(place)] = static_cast<std::uint8_t>(offset);
+      offset_[place] = static_cast<std::uint8_t>(offset);
       return;
     }
-    std::uint8_t& byte = offset_[static_cast<std::size_t>(place / 2)];
+    std::uint8_t& byte = offset_[place / 2];
     byte = static_cast<std::uint8_t>(byte | (place % 2 == 0 ? offset : offset * 16));
   }
 
@@ -201,7 +200,7 @@ class Rules {
       std::int64_t last = -1;
       bool padding = false;
       for (std::int64_t place = first; place < first + width_[block]; ++place) {
-        const std::int64_t offset = offset_[static_cast<std::size_t>(place)];
+        const std::int64_t offset = offset_[place];
         const auto where = [&] {
           return fmt::format("row {}, offset[{}]", block_row * shape_.size + row, place);
         };

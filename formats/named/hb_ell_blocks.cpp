@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/merged.h>
@@ -61,10 +60,10 @@ std::int32_t width_of(const Content& content, const HbEllShape& shape) {
 /// Every block, those that hold nothing too.
 void add_empty_blocks(std::vector<std::vector<Content>>& rows, std::int64_t columns) {
   for (auto& row : rows) {
-    std::vector<Content> all(static_cast<std::size_t>(columns));
+    std::vector<Content> all(columns);
     for (std::size_t column = 0; column < all.size(); ++column)
       all[column].column = static_cast<std::int32_t>(column);
-    for (const Content& content : row) all[static_cast<std::size_t>(content.column)] = content;
+    for (const Content& content : row) all[content.column] = content;
     row = std::move(all);
   }
 }
@@ -110,8 +109,8 @@ HbEllShape hb_ell_shape(const Format& format) {
   if (parameter(format, "every", 0) != 0) shape.every = power_of_two(format, "every", 1, 1, 64);
   shape.uniform = flag(format, "uniform");
   if (shape.uniform && shape.every > 0)
-    throw UserError({"a format has parameters that exclude one another", format.text(), "uniform and every",
-                     "one of them: one width for all has every block already"});
+    throw UserError("a format has parameters that exclude one another", format.text(), "uniform and every",
+                    "one of them: one width for all has every block already");
   return shape;
 }
 
@@ -126,14 +125,13 @@ std::int64_t HbEllBlocks::dense_places() const {
 }
 
 HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const HbEllShape& shape, std::int64_t threads) {
-  std::vector<std::vector<Content>> rows(static_cast<std::size_t>(ceil_divide(weights.rows, shape.size)));
-  parallel_for_on(threads, std::ssize(rows), [&](std::int64_t row) {
-    rows[static_cast<std::size_t>(row)] = BlockRow(weights, shape.size, row).take();
-  });
+  std::vector<std::vector<Content>> rows(ceil_divide(weights.rows, shape.size));
+  parallel_for_on(threads, std::ssize(rows),
+                  [&](std::int64_t row) { rows[row] = BlockRow(weights, shape.size, row).take(); });
   HbEllBlocks blocks{.size = shape.size, .row_begin = {0}, .column = {}, .width = {}};
   if (shape.every > 0) {
     const auto filled = [&](std::int64_t count) { return ceil_divide(count, shape.every) * shape.every; };
-    rows.resize(static_cast<std::size_t>(filled(std::ssize(rows))));
+    rows.resize(filled(std::ssize(rows)));
     blocks.every_column = filled(ceil_divide(weights.columns, shape.size));
     add_empty_blocks(rows, blocks.every_column);
   }

@@ -42,7 +42,7 @@ class Packer {
 
   /// `slot_of`: of each column, -1 for those that have none.
   void pack(std::int64_t row, const std::vector<std::int32_t>& slot_of) {
-    entries_.resize(static_cast<std::size_t>(weights_.length(row)));
+    entries_.resize(weights_.length(row));
     std::ranges::copy(weights_.entries(row), entries_.begin());
     const auto slot = [&](std::int64_t entry) { return slot_of[column_of(entry)]; };
     if (!std::ranges::is_sorted(entries_, {}, slot)) std::ranges::sort(entries_, {}, slot);
@@ -75,7 +75,7 @@ class Packer {
       first = slots_of_quad - 2;
     }
     const std::int64_t quads = shape_.slots / slots_of_quad;
-    const std::int64_t block = begins_[static_cast<std::size_t>(row / shape_.rows)] + quad / quads;
+    const std::int64_t block = begins_[row / shape_.rows] + quad / quads;
     const std::int64_t line = row % shape_.rows;
     const std::int64_t place = quad % quads * kept_of_quad;
     const auto at = code_place<std::int64_t>(line, place);
@@ -83,7 +83,7 @@ class Packer {
         ((block * (shape_.rows / rows_of_words) + at.tile) * (shape_.slots / slots_of_words) + at.step) *
             lanes_of_words +
         at.lane;
-    std::int32_t& codes = codes_.as<std::int32_t>()[static_cast<std::size_t>(word)];
+    std::int32_t& codes = codes_.as<std::int32_t>()[word];
     constexpr std::uint32_t all_bits = 15;
     const std::int64_t shift = 2 * at.bits;
     codes = static_cast<std::int32_t>((static_cast<std::uint32_t>(codes) & ~(all_bits << shift)) |
@@ -102,10 +102,10 @@ class Packer {
     for (const std::int64_t entry : entries)
       columns += (columns.empty() ? "" : ", ") + std::to_string(column_of(entry));
     throw UserError(
-        {fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, entries.size(),
-                     first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
-         weights_.origin, "entries in columns " + columns,
-         "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune"});
+        fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, entries.size(),
+                    first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
+        weights_.origin, "entries in columns " + columns,
+        "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune");
   }
 
   const WeightMatrix& weights_;
@@ -168,21 +168,19 @@ SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const
   const std::int64_t groups = shape.groups_of(weights.rows);
   std::vector<std::int64_t> begins{0};
   for (std::int64_t group = 0; group < groups; ++group) {
-    const std::int64_t slots =
-        std::ssize(columns.size() > 1 ? columns[static_cast<std::size_t>(group)] : columns.front());
+    const std::int64_t slots = std::ssize(columns.size() > 1 ? columns[group] : columns.front());
     begins.push_back(begins.back() + ceil_divide(slots, shape.slots));
   }
   check_positions(weights, format, begins.back() * shape.slots * shape.rows,
                   "slots, all rows of a group having them");
   Packer packer(weights, shape, std::move(begins), of_quad);
-  std::vector<std::int32_t> slot_of(static_cast<std::size_t>(weights.columns), -1);
+  std::vector<std::int32_t> slot_of(weights.columns, -1);
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t group = row / shape.rows;
     if (row % shape.rows == 0 && (group == 0 || columns.size() > 1)) {
-      const SlotColumns& of_group = columns[static_cast<std::size_t>(group)];
+      const SlotColumns& of_group = columns[group];
       for (std::size_t slot = 0; slot < of_group.size(); ++slot) {
-        if (of_group[slot] >= 0)
-          slot_of[static_cast<std::size_t>(of_group[slot])] = static_cast<std::int32_t>(slot);
+        if (of_group[slot] >= 0) slot_of[of_group[slot]] = static_cast<std::int32_t>(slot);
       }
     }
     packer.pack(row, slot_of);

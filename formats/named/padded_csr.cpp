@@ -29,9 +29,9 @@ class Lists {
         pad_(pad),
         block_(block),
         blocks_(std::max<std::int64_t>(1, ceil_divide(weights.columns, block))) {
-    std::vector<std::int64_t> lengths(static_cast<std::size_t>(weights.rows * blocks_));
+    std::vector<std::int64_t> lengths(weights.rows * blocks_);
     std::int64_t filled = 0;
-    each_entry([&](std::int64_t list, std::int64_t) { ++lengths[static_cast<std::size_t>(list)]; });
+    each_entry([&](std::int64_t list, std::int64_t) { ++lengths[list]; });
     for (const std::int64_t length : lengths) {
       groups_.push_back(groups_.back() + ceil_divide(length, pad));
       if (ends.empty() || std::ssize(groups_) - 1 != ends.front()) continue;
@@ -51,9 +51,9 @@ class Lists {
     std::int64_t last = -1;
     std::int64_t place = 0;
     each_entry([&](std::int64_t list, std::int64_t i) {
-      place = list == last ? place + 1 : groups_[static_cast<std::size_t>(list)] * pad_;
+      place = list == last ? place + 1 : groups_[list] * pad_;
       last = list;
-      column_of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(weights_.column_of(i) % block_);
+      column_of[place] = static_cast<std::int32_t>(weights_.column_of(i) % block_);
       values.copy_element(place, weights_.values, i);
     });
     return arrays_of(
@@ -88,9 +88,9 @@ Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64
     needs.push_back(ceil_divide(weights.length(row), pad));
   const auto blocks = filled_blocks(needs, fill);
   if (blocks.empty())
-    throw UserError({"a row does not fit a block of " + format.text(), weights.origin,
-                     fmt::format("a row of {} groups of {} places", std::ranges::max(needs), pad),
-                     fmt::format("at most fill = {}", fill)});
+    throw UserError("a row does not fit a block of " + format.text(), weights.origin,
+                    fmt::format("a row of {} groups of {} places", std::ranges::max(needs), pad),
+                    fmt::format("at most fill = {}", fill));
   Filling filling;
   for (const std::vector<std::int32_t>& block : blocks) {
     filling.order.insert(filling.order.end(), block.begin(), block.end());
@@ -108,9 +108,9 @@ SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
   const bool filled = format.parameters.count("fill") != 0;
   for (const char* const other : {"block", "order", "rows"}) {
     if (filled && format.parameters.count(other) != 0)
-      throw UserError({"parameters of a format contradict one another", format.text(),
-                       fmt::format("{} beside fill", other),
-                       "one of them: fill says which rows make up a block"});
+      throw UserError("parameters of a format contradict one another", format.text(),
+                      fmt::format("{} beside fill", other),
+                      "one of them: fill says which rows make up a block");
   }
   const std::int64_t fill = number_within(format, "fill", 1, 1, largest_fill);
   Filling filling;

@@ -37,17 +37,17 @@ struct Quad {
 
 /// The columns of a group with entries, in the order in which rows name them.
 std::vector<GroupColumn> columns_of(const WeightMatrix& weights, std::int64_t first, std::int64_t rows) {
-  std::vector<std::int32_t> place(static_cast<std::size_t>(weights.columns), -1);
+  std::vector<std::int32_t> place(weights.columns, -1);
   std::vector<GroupColumn> columns;
   const std::int64_t end = std::min(first + rows, weights.rows);
   for (std::int64_t row = first; row < end; ++row) {
     for (const std::int32_t number : weights.columns_of(row)) {
-      std::int32_t& known = place[static_cast<std::size_t>(number)];
+      std::int32_t& known = place[number];
       if (known < 0) {
         known = static_cast<std::int32_t>(columns.size());
         columns.push_back({.number = number});
       }
-      GroupColumn& column = columns[static_cast<std::size_t>(known)];
+      GroupColumn& column = columns[known];
       ++column.entries;
       const auto bit = static_cast<std::size_t>(row - first);
       column.rows[bit / 64] |= std::uint64_t{1} << (bit % 64);
@@ -105,16 +105,16 @@ SparseTensor pack_quads(const WeightMatrix& given, const Format& format, const P
                         SlotColumns (*slots_of)(std::span<GroupColumn>), std::int64_t threads) {
   const WeightMatrix weights = without_zeros(given);
   const std::int64_t groups = shape.groups_of(weights.rows);
-  std::vector<SlotColumns> columns(static_cast<std::size_t>(groups));
+  std::vector<SlotColumns> columns(groups);
   parallel_for_on(threads, groups, [&](std::int64_t group) {
     std::vector<GroupColumn> of_group = columns_of(weights, group * shape.rows, shape.rows);
-    columns[static_cast<std::size_t>(group)] = slots_of(of_group);
+    columns[group] = slots_of(of_group);
   });
   std::vector<std::int32_t> begin{0};
   for (SlotColumns& of_group : columns) {
     const std::int64_t blocks = shape.blocks_of(std::ssize(of_group) / slots_of_quad);
     check_positions(weights, format, (begin.back() + blocks) * shape.slots, "listed columns");
-    of_group.resize(static_cast<std::size_t>(blocks * shape.slots), -1);
+    of_group.resize(blocks * shape.slots, -1);
     begin.push_back(begin.back() + static_cast<std::int32_t>(blocks));
   }
   return pack_listed_pairs(weights, format, shape, columns, weights.columns, blocks_of_group(),

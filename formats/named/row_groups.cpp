@@ -23,11 +23,11 @@ class Packer {
  public:
   Packer(const WeightMatrix& weights, const GroupShape& shape, std::span<const std::int32_t> order)
       : weights_(weights), shape_(shape), order_(order), lists_(order.size() / rows()) {
-    std::vector<std::size_t> last(static_cast<std::size_t>(weights.columns), lists_.size());
+    std::vector<std::size_t> last(weights.columns, lists_.size());
     for (std::size_t group = 0; group < lists_.size(); ++group) {
       for (const std::int32_t row : rows_of(group)) {
         each_entry(row, [&](std::int32_t column, std::int64_t) {
-          std::size_t& group_before = last[static_cast<std::size_t>(column)];
+          std::size_t& group_before = last[column];
           if (group_before != group) lists_[group].push_back(column);
           group_before = group;
         });
@@ -45,16 +45,16 @@ class Packer {
     Array values(weights_.values.dtype(), {blocks_, shape_.rows, shape_.places});
     const auto begin = begin_array.as<std::int32_t>();
     const auto column_of = column_array.as<std::int32_t>();
-    std::vector<std::int64_t> place_of(static_cast<std::size_t>(weights_.columns));
+    std::vector<std::int64_t> place_of(weights_.columns);
     std::int64_t block = 0;
     for (std::size_t group = 0; group < lists_.size(); ++group) {
       std::ranges::copy(lists_[group], column_of.begin() + block * shape_.places);
       std::int64_t place = 0;
-      for (const std::int32_t column : lists_[group]) place_of[static_cast<std::size_t>(column)] = place++;
+      for (const std::int32_t column : lists_[group]) place_of[column] = place++;
       std::int64_t number = 0;
       for (const std::int32_t row : rows_of(group)) {
         each_entry(row, [&](std::int32_t column, std::int64_t entry) {
-          const std::int64_t at = place_of[static_cast<std::size_t>(column)];
+          const std::int64_t at = place_of[column];
           const std::int64_t line = (block + at / shape_.places) * shape_.rows + number;
           const std::int64_t value = line * shape_.places + at % shape_.places;
           values.copy_element(swizzled_place(value, size_of(values.dtype()), swizzle), weights_.values,
@@ -83,7 +83,7 @@ class Packer {
   template <class Visit>
   void each_entry(std::int32_t row, const Visit& visit) const {
     if (row < 0) return;
-    for (const std::int64_t i : weights_.entries(row)) visit(weights_.column[static_cast<std::size_t>(i)], i);
+    for (const std::int64_t i : weights_.entries(row)) visit(weights_.column[i], i);
   }
 
   const WeightMatrix& weights_;

@@ -11,7 +11,7 @@ SparseTensor pack_shfl_bw(const WeightMatrix& weights, const Format& format) {
   const GroupShape shape = group_shape(format, weights);
   const std::int64_t groups = groups_of(weights.rows, shape);
   std::vector<std::int32_t> order = group_rows(weights, shape.rows);
-  order.resize(static_cast<std::size_t>(groups * shape.rows), -1);
+  order.resize(groups * shape.rows, -1);
   std::vector<Level> levels{
       {.dimension = Dimension::none, .extent = groups, .loop = "block"},
       {.dimension = Dimension::none, .extent = shape.rows, .loop = "row"},

@@ -2,7 +2,6 @@
 // places of a slice come in chunks: `pad` of its first row, `pad` of the second, and so on, so that lanes
 // that have a row each read one run of memory. Offsets count chunks; in places left over the column is -1
 // and the value +0. Row numbers that fill up the last slice are -1.
-#include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>
@@ -19,7 +18,7 @@ class Slices {
  public:
   Slices(const WeightMatrix& weights, std::int64_t slice, std::int64_t pad, std::int64_t deal)
       : weights_(weights), slice_(slice), pad_(pad), order_(row_order(weights, RowOrder::by_length, 1)) {
-    order_.resize(static_cast<std::size_t>(count() * slice), -1);
+    order_.resize(count() * slice, -1);
     if (deal > 0) deal_out(deal);
     for (std::int64_t number = 0; number < count(); ++number)
       chunks_.push_back(chunks_.back() + chunks_of(number));
@@ -34,12 +33,12 @@ class Slices {
     const auto column_of = column.as<std::int32_t>();
     for (std::size_t stored = 0; stored < order_.size(); ++stored) {
       const auto number = static_cast<std::int64_t>(stored);
-      const std::int64_t chunk = chunks_[static_cast<std::size_t>(number / slice_)];
+      const std::int64_t chunk = chunks_[number / slice_];
       if (order_[stored] < 0) continue;
       std::int64_t i = 0;  // the entry's number in its row
       for (const std::int64_t entry : weights_.entries(order_[stored])) {
         const std::int64_t place = ((chunk + i / pad_) * slice_ + number % slice_) * pad_ + i % pad_;
-        column_of[static_cast<std::size_t>(place)] = weights_.column[static_cast<std::size_t>(entry)];
+        column_of[place] = weights_.column[entry];
         values.copy_element(place, weights_.values, entry);
         ++i;
       }
@@ -52,8 +51,7 @@ class Slices {
 
  private:
   std::span<const std::int32_t> rows_of(std::int64_t number) const {
-    return std::span(order_).subspan(static_cast<std::size_t>(number * slice_),
-                                     static_cast<std::size_t>(slice_));
+    return std::span(order_).subspan(number * slice_, static_cast<std::size_t>(slice_));
   }
   std::int64_t chunks_of(std::int64_t number) const {
     std::int64_t longest = 0;

@@ -38,9 +38,8 @@ class KeptColumns {
  private:
   SlotColumns of_group(std::int64_t first) const {
     const std::int64_t end = std::min(first + rows_, weights_.rows);
-    std::vector<std::int32_t> kept(
-        weights_.column.begin() + weights_.row_begin[static_cast<std::size_t>(first)],
-        weights_.column.begin() + weights_.row_begin[static_cast<std::size_t>(end)]);
+    std::vector<std::int32_t> kept(weights_.column.begin() + weights_.row_begin[first],
+                                   weights_.column.begin() + weights_.row_begin[end]);
     std::ranges::sort(kept);
     kept.erase(std::ranges::unique(kept).begin(), kept.end());
     SlotColumns columns(slots_, -1);
@@ -59,10 +58,10 @@ class KeptColumns {
   [[noreturn]] void refuse(std::int64_t first, std::int64_t end, std::int64_t block, std::size_t kept) const {
     const std::int64_t column = block * of_block_;
     throw UserError(
-        {fmt::format("rows {}-{} keep {} columns in columns {}-{}, at most {}", first, end - 1, kept, column,
-                     std::min(column + of_block_, weights_.columns) - 1, slots_of_quad),
-         weights_.origin, fmt::format("{} columns with an entry", kept),
-         "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune"});
+        fmt::format("rows {}-{} keep {} columns in columns {}-{}, at most {}", first, end - 1, kept, column,
+                    std::min(column + of_block_, weights_.columns) - 1, slots_of_quad),
+        weights_.origin, fmt::format("{} columns with an entry", kept),
+        "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune");
   }
 
   const WeightMatrix& weights_;

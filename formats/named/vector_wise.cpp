@@ -9,7 +9,7 @@ namespace {
 SparseTensor pack_vector_wise(const WeightMatrix& weights, const Format& format) {
   const GroupShape shape = group_shape(format, weights);
   const std::int64_t groups = groups_of(weights.rows, shape);
-  std::vector<std::int32_t> order(static_cast<std::size_t>(groups * shape.rows), -1);
+  std::vector<std::int32_t> order(groups * shape.rows, -1);
   std::iota(order.begin(), order.begin() + weights.rows, 0);
   std::vector<Level> levels{
       {.dimension = Dimension::row, .extent = groups, .stride = shape.rows, .loop = "block"},

@@ -36,37 +36,37 @@ class Members {
       next[group] = static_cast<std::int64_t>(group) * height_;
     for (std::size_t row = 0; row < row_.size(); ++row) {
       const std::int32_t group = grouping.group_of_row[row];
-      put(static_cast<std::int32_t>(row), group, next[static_cast<std::size_t>(group)]++);
+      put(static_cast<std::int32_t>(row), group, next[group]++);
     }
   }
   std::span<const std::int32_t> rows(std::int64_t group) const { return part(row_, group); }
   std::span<const float> worth(std::int64_t group) const { return part(worth_, group); }
   /// How often the group has changed.
-  std::uint32_t changes(std::int64_t group) const { return changes_[static_cast<std::size_t>(group)]; }
+  std::uint32_t changes(std::int64_t group) const { return changes_[group]; }
 
   void exchange(std::int32_t left, std::int32_t right, Grouping& grouping) {
-    auto& left_group = grouping.group_of_row[static_cast<std::size_t>(left)];
-    auto& right_group = grouping.group_of_row[static_cast<std::size_t>(right)];
-    const std::int64_t left_place = place_[static_cast<std::size_t>(left)];
-    const std::int64_t right_place = place_[static_cast<std::size_t>(right)];
+    auto& left_group = grouping.group_of_row[left];
+    auto& right_group = grouping.group_of_row[right];
+    const std::int64_t left_place = place_[left];
+    const std::int64_t right_place = place_[right];
     std::swap(left_group, right_group);
     put(left, left_group, right_place);
     put(right, right_group, left_place);
-    ++changes_[static_cast<std::size_t>(left_group)];
-    ++changes_[static_cast<std::size_t>(right_group)];
+    ++changes_[left_group];
+    ++changes_[right_group];
   }
 
  private:
   void put(std::int32_t row, std::int64_t group, std::int64_t place) {
-    row_[static_cast<std::size_t>(place)] = row;
-    worth_[static_cast<std::size_t>(place)] = affinity_.at(group, row);
-    place_[static_cast<std::size_t>(row)] = place;
+    row_[place] = row;
+    worth_[place] = affinity_.at(group, row);
+    place_[row] = place;
   }
   template <class T>
   std::span<const T> part(const std::vector<T>& values, std::int64_t group) const {
     const std::int64_t first = group * height_;
     const std::int64_t count = std::min(height_, std::ssize(values) - first);
-    return std::span(values).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    return std::span(values).subspan(first, static_cast<std::size_t>(count));
   }
 
   const Affinity& affinity_;
@@ -88,7 +88,7 @@ class BestGains {
         known_(static_cast<std::size_t>(groups_ * groups_)) {}
 
   float gain(std::int64_t from, std::int64_t to) {
-    Known& known = known_[static_cast<std::size_t>(to * groups_ + from)];
+    Known& known = known_[to * groups_ + from];
     const std::uint32_t now = members_.changes(from) + 1;
     if (known.at_change != now) known = {now, look(from, to)};
     return known.gain;
@@ -104,8 +104,7 @@ class BestGains {
     const std::span<const float> worth = members_.worth(from);
     const std::span<const float> there = affinity_.of_group(to);
     float best = -std::numeric_limits<float>::infinity();
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      best = std::max(best, there[static_cast<std::size_t>(rows[i])] - worth[i]);
+    for (std::size_t i = 0; i < rows.size(); ++i) best = std::max(best, there[rows[i]] - worth[i]);
     return best;
   }
 
@@ -135,18 +134,18 @@ std::vector<float> by_row(const Affinity& affinity) {
 /// is none. Of two rows that gain together one gains alone, so it is enough to look where `row` does.
 std::int32_t best_partner(const Affinity& affinity, const Members& members, BestGains& gains,
                           std::span<const float> in_groups, std::int64_t own) {
-  const float worth = in_groups[static_cast<std::size_t>(own)];
+  const float worth = in_groups[own];
   const std::span<const float> in_own = affinity.of_group(own);
   float best = least_gain * std::abs(worth);
   std::int32_t partner = -1;
   for (std::int64_t group = 0; group < affinity.groups(); ++group) {
-    const float gain = in_groups[static_cast<std::size_t>(group)] - worth;
+    const float gain = in_groups[group] - worth;
     // Rounding keeps the order, so that this leaves out no row that the loop below would take.
     if (!(gain > 0) || gain + gains.gain(group, own) <= best) continue;
     const std::span<const std::int32_t> others = members.rows(group);
     const std::span<const float> worth_of = members.worth(group);
     for (std::size_t i = 0; i < others.size(); ++i) {
-      const float both = gain + (in_own[static_cast<std::size_t>(others[i])] - worth_of[i]);
+      const float both = gain + (in_own[others[i]] - worth_of[i]);
       if (both <= best) continue;
       best = both;
       partner = others[i];
@@ -176,9 +175,8 @@ Affinity::Affinity(const Scores& scores, const Centroids& centroids)
                   sizeof of_column);
       sum += scores.value[entry] * of_column;
     }
-    for (std::int64_t lane = 0; lane < std::min(lanes, groups_ - bundle * lanes); ++lane) {
-      values_[static_cast<std::size_t>((bundle * lanes + lane) * rows_ + row)] = sum[lane];
-    }
+    for (std::int64_t lane = 0; lane < std::min(lanes, groups_ - bundle * lanes); ++lane)
+      values_[(bundle * lanes + lane) * rows_ + row] = sum[lane];
   };
   parallel_for(bundles * parts, std::ssize(scores.value) * groups_, [&](std::int64_t task) {
     const std::int64_t first = task % parts * rows_at_once;
@@ -188,11 +186,11 @@ Affinity::Affinity(const Scores& scores, const Centroids& centroids)
 }
 
 std::span<float> Affinity::of_group(std::int64_t group) {
-  return std::span(values_).subspan(static_cast<std::size_t>(group * rows_), static_cast<std::size_t>(rows_));
+  return std::span(values_).subspan(group * rows_, static_cast<std::size_t>(rows_));
 }
 
 std::span<const float> Affinity::of_group(std::int64_t group) const {
-  return std::span(values_).subspan(static_cast<std::size_t>(group * rows_), static_cast<std::size_t>(rows_));
+  return std::span(values_).subspan(group * rows_, static_cast<std::size_t>(rows_));
 }
 
 Grouping first_grouping(const Affinity& affinity, std::int64_t height) {
@@ -215,17 +213,17 @@ Grouping first_grouping(const Affinity& affinity, std::int64_t height) {
     return best[l] - second[l] > best[r] - second[r];
   });
   Grouping result{height, std::vector<std::int32_t>(rows)};
-  std::vector<std::int64_t> room(static_cast<std::size_t>(affinity.groups()));
+  std::vector<std::int64_t> room(affinity.groups());
   for (std::size_t group = 0; group < room.size(); ++group)
     room[group] = result.rows_in(static_cast<std::int64_t>(group));
   for (const std::int32_t row : order) {
     std::int64_t chosen = -1;
     for (std::int64_t group = 0; group < affinity.groups(); ++group) {
-      if (room[static_cast<std::size_t>(group)] == 0) continue;
+      if (room[group] == 0) continue;
       if (chosen < 0 || affinity.at(group, row) > affinity.at(chosen, row)) chosen = group;
     }
-    --room[static_cast<std::size_t>(chosen)];
-    result.group_of_row[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(chosen);
+    --room[chosen];
+    result.group_of_row[row] = static_cast<std::int32_t>(chosen);
   }
   return result;
 }

@@ -44,9 +44,7 @@ class Affinity {
   /// By row.
   std::span<float> of_group(std::int64_t group);
   std::span<const float> of_group(std::int64_t group) const;
-  float at(std::int64_t group, std::int64_t row) const {
-    return values_[static_cast<std::size_t>(group * rows_ + row)];
-  }
+  float at(std::int64_t group, std::int64_t row) const { return values_[group * rows_ + row]; }
 
  private:
   std::int64_t groups_;

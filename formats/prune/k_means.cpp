@@ -41,12 +41,11 @@ class BitRows {
 /// (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", 2007).
 std::vector<std::int64_t> seeds(const Scores& mask, std::int64_t count, Random& random) {
   const BitRows bits(mask);
-  std::vector<std::int64_t> distance(static_cast<std::size_t>(mask.rows),
-                                     std::numeric_limits<std::int64_t>::max());
+  std::vector<std::int64_t> distance(mask.rows, std::numeric_limits<std::int64_t>::max());
   std::vector<std::int64_t> chosen{random.below(mask.rows)};
   while (std::ssize(chosen) < count) {
     for (std::int64_t row = 0; row < mask.rows; ++row) {
-      std::int64_t& nearest = distance[static_cast<std::size_t>(row)];
+      std::int64_t& nearest = distance[row];
       nearest = std::min(nearest, bits.distance(row, chosen.back()));
     }
     std::int64_t sum = 0;
@@ -54,8 +53,7 @@ std::vector<std::int64_t> seeds(const Scores& mask, std::int64_t count, Random& 
     // Rows that are all alike are equally good.
     std::int64_t drawn = sum > 0 ? random.below(sum) : 0;
     std::int64_t row = sum > 0 ? 0 : random.below(mask.rows);
-    for (; sum > 0 && drawn >= distance[static_cast<std::size_t>(row)]; ++row)
-      drawn -= distance[static_cast<std::size_t>(row)];
+    for (; sum > 0 && drawn >= distance[row]; ++row) drawn -= distance[row];
     chosen.push_back(row);
   }
   return chosen;
@@ -64,7 +62,7 @@ std::vector<std::int64_t> seeds(const Scores& mask, std::int64_t count, Random& 
 Centroids rows_as_centroids(const Scores& mask, const std::vector<std::int64_t>& rows) {
   Centroids result(std::ssize(rows), mask.columns);
   for (std::int64_t group = 0; group < result.groups(); ++group) {
-    const std::int64_t row = rows[static_cast<std::size_t>(group)];
+    const std::int64_t row = rows[group];
     for (std::size_t entry = mask.first(row); entry < mask.last(row); ++entry)
       result.at(group, mask.column[entry]) = 1;
   }
@@ -74,7 +72,7 @@ Centroids rows_as_centroids(const Scores& mask, const std::vector<std::int64_t>&
 Centroids means(const Scores& mask, const Grouping& grouping) {
   Centroids result(grouping.groups(), mask.columns);
   for (std::int64_t row = 0; row < mask.rows; ++row) {
-    const std::int64_t group = grouping.group_of_row[static_cast<std::size_t>(row)];
+    const std::int64_t group = grouping.group_of_row[row];
     const float share = 1.0F / static_cast<float>(grouping.rows_in(group));
     for (std::size_t entry = mask.first(row); entry < mask.last(row); ++entry)
       result.at(group, mask.column[entry]) += share;
@@ -104,10 +102,9 @@ Affinity nearness(const Scores& mask, const Centroids& centroids) {
 /// Its share is taken out, or rows of many columns and few entries would hardly ever move.
 void leave_itself_out(const Scores& mask, const Grouping& grouping, Affinity& near) {
   for (std::int64_t row = 0; row < mask.rows; ++row) {
-    const std::int64_t group = grouping.group_of_row[static_cast<std::size_t>(row)];
+    const std::int64_t group = grouping.group_of_row[row];
     const auto entries = static_cast<float>(mask.last(row) - mask.first(row));
-    near.of_group(group)[static_cast<std::size_t>(row)] -=
-        2 * entries / static_cast<float>(grouping.rows_in(group));
+    near.of_group(group)[row] -= 2 * entries / static_cast<float>(grouping.rows_in(group));
   }
 }
 
@@ -115,10 +112,9 @@ void leave_itself_out(const Scores& mask, const Grouping& grouping, Affinity& ne
 /// of the squared distances.
 double tightness(const Grouping& grouping, const Centroids& means_of_groups, std::int64_t columns) {
   double sum = 0;
-  for (std::int64_t group = 0; group < grouping.groups(); ++group) {
+  for (std::int64_t group = 0; group < grouping.groups(); ++group)
     sum += static_cast<double>(square_of(means_of_groups, group, columns)) *
            static_cast<double>(grouping.rows_in(group));
-  }
   return sum;
 }
 

@@ -214,7 +214,7 @@ class GroupOfRows {
   };
 
   void prune_block(std::int64_t block) {
-    number_of_.assign(static_cast<std::size_t>(width_), 0);
+    number_of_.assign(width_, 0);
     for (Entries& row : rows_) {
       row.end_of_block = row.next;
       while (row.end_of_block < row.end && scores_.column[row.end_of_block] / width_ == block)
@@ -222,7 +222,7 @@ class GroupOfRows {
     }
     columns_.clear();
     for (std::int64_t i = 0; i < width_; ++i) {
-      std::size_t& number = number_of_[static_cast<std::size_t>(i)];
+      std::size_t& number = number_of_[i];
       if (std::exchange(number, columns_.size()) != 0)
         columns_.push_back(static_cast<std::int32_t>(block * width_ + i));
     }
@@ -236,9 +236,7 @@ class GroupOfRows {
     for (Entries& row : rows_) keep_two(row, chosen);
   }
 
-  std::size_t& number_of(std::int32_t column) {
-    return number_of_[static_cast<std::size_t>(column % width_)];
-  }
+  std::size_t& number_of(std::int32_t column) { return number_of_[column % width_]; }
 
   void keep_two(Entries& row, std::span<const std::int32_t> chosen) {
     constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/prune/n_m.h>
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/prune/shfl_bw.h>
@@ -49,7 +48,7 @@ constexpr std::int64_t widest_block = 256;
 constexpr std::int64_t most_affinities = std::int64_t{1} << 28;
 
 [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) {
-  throw UserError({"weights cannot be pruned", std::move(where), std::move(found), std::move(accepted)});
+  throw UserError("weights cannot be pruned", std::move(where), std::move(found), std::move(accepted));
 }
 
 const Prunable& prunable_as(const Format& format) {
@@ -106,9 +105,8 @@ std::int64_t budget_of(const WeightMatrix& weights, double sparsity) {
 
 /// Units are numbered in 32 bits, and their sums are all in memory.
 void check_units(std::int64_t down, std::int64_t across) {
-  if (across > 0 && down > std::numeric_limits<std::int32_t>::max() / across) {
+  if (across > 0 && down > std::numeric_limits<std::int32_t>::max() / across)
     refuse("the size", fmt::format("{} x {} blocks, or columns of groups", down, across), "fewer than 2^31");
-  }
 }
 
 /// What the search for a shuffle takes, in memory and time.
@@ -141,16 +139,16 @@ void keep_entries(const Scores& scores, const Flags& kept, Pruning& result) {
 void keep_units(const Scores& scores, const Grouping& grouping, const Chosen& chosen, std::int64_t width,
                 Pruning& result) {
   const std::int64_t across = ceil_divide(scores.columns, width);
-  std::vector<std::vector<std::int32_t>> columns(static_cast<std::size_t>(grouping.groups()));
+  std::vector<std::vector<std::int32_t>> columns(grouping.groups());
   for (std::int64_t unit = 0; unit < std::ssize(chosen.kept); ++unit) {
-    if (!chosen.kept[static_cast<std::size_t>(unit)]) continue;
+    if (!chosen.kept[unit]) continue;
     const std::int64_t first = unit % across * width;
     for (std::int64_t column = first; column < std::min(first + width, scores.columns); ++column)
-      columns[static_cast<std::size_t>(unit / across)].push_back(static_cast<std::int32_t>(column));
+      columns[unit / across].push_back(static_cast<std::int32_t>(column));
   }
-  result.column.reserve(static_cast<std::size_t>(chosen.places));
+  result.column.reserve(chosen.places);
   for (const std::int32_t group : grouping.group_of_row) {
-    const std::vector<std::int32_t>& of_group = columns[static_cast<std::size_t>(group)];
+    const std::vector<std::int32_t>& of_group = columns[group];
     result.column.insert(result.column.end(), of_group.begin(), of_group.end());
     result.row_begin.push_back(result.kept());
   }
@@ -185,9 +183,9 @@ void match(std::span<const std::int64_t> row_begin, std::span<const std::int32_t
   for (std::size_t row = 0; row + 1 < row_begin.size(); ++row) {
     std::int64_t entry = row_begin[row];
     for (std::int64_t place = pruning.row_begin[row]; place < pruning.row_begin[row + 1]; ++place) {
-      const std::int32_t wanted = pruning.column[static_cast<std::size_t>(place)];
-      while (entry < row_begin[row + 1] && column[static_cast<std::size_t>(entry)] < wanted) ++entry;
-      const bool has = entry < row_begin[row + 1] && column[static_cast<std::size_t>(entry)] == wanted;
+      const std::int32_t wanted = pruning.column[place];
+      while (entry < row_begin[row + 1] && column[entry] < wanted) ++entry;
+      const bool has = entry < row_begin[row + 1] && column[entry] == wanted;
       visit(place, has ? entry : -1);
     }
   }
@@ -204,7 +202,7 @@ Pruning chosen(const WeightMatrix& weights, const Format& format, const PruneOpt
   keep(scores, structure, size, budget, options, result);
   double kept = 0;
   match(scores.begin, scores.column, result, [&](std::int64_t, std::int64_t entry) {
-    if (entry >= 0) kept += static_cast<double>(scores.value[static_cast<std::size_t>(entry)]);
+    if (entry >= 0) kept += static_cast<double>(scores.value[entry]);
   });
   if (scores.total > 0) result.kept_score = kept / scores.total;
   return result;
@@ -229,20 +227,20 @@ WeightMatrix kept_of(const WeightMatrix& weights, const Pruning& pruning) {
 
 }  // namespace
 
-std::int64_t granularity_of(const Format& format, std::source_location place) {
+std::int64_t granularity_of(const Format& format, CallPlace place) {
   return user_call(place, [&] { return granularity(format); });
 }
 
-std::optional<double> sparsity_of_pattern(const Format& format, std::source_location place) {
+std::optional<double> sparsity_of_pattern(const Format& format, CallPlace place) {
   return user_call(place, [&] { return pattern_sparsity(format); });
 }
 
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options,
-                       std::source_location place) {
+                       CallPlace place) {
   return user_call(place, [&] { return chosen(weights, format, options); });
 }
 
-WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, std::source_location place) {
+WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, CallPlace place) {
   return user_call(place, [&] { return kept_of(weights, pruning); });
 }
 

@@ -1,13 +1,13 @@
 // Pruning: which weights to keep so that a format can store the rest of the matrix as nothing.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/format.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <source_location>
 #include <string_view>
 #include <vector>
 
@@ -81,22 +81,19 @@ struct Pruning {
 /// range, a sparsity out of range or other than that of the pattern, weights or scores that are not finite,
 /// negative scores, and scores of another shape.
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options,
-                       std::source_location place = std::source_location::current());
+                       CallPlace place = {});
 
 /// The weights that stay, in the shape of the whole: an entry for every place of the pruning, explicit zeros
 /// where the weight had none, so that a kept column of a group is complete. UserError when the pruning has
 /// been made from weights of another shape.
-WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning,
-                    std::source_location place = std::source_location::current());
+WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, CallPlace place = {});
 
 /// The rows or columns of a block, or the rows of a group, that `format` is pruned by: the parameter b (16)
 /// or V (64); 1 for formats of single weights. UserError as from choose_weights.
-std::int64_t granularity_of(const Format& format,
-                            std::source_location place = std::source_location::current());
+std::int64_t granularity_of(const Format& format, CallPlace place = {});
 
 /// The share of the places that the pattern of `format` leaves without a weight: 1 - 2/M for n_m, whose M is
 /// 4, and v_n_m; nothing for formats that are pruned to any sparsity. UserError as from choose_weights.
-std::optional<double> sparsity_of_pattern(const Format& format,
-                                          std::source_location place = std::source_location::current());
+std::optional<double> sparsity_of_pattern(const Format& format, CallPlace place = {});
 
 }  // namespace weft

@@ -20,9 +20,7 @@ struct Scores {
   double total = 0;
 
   /// Numbers of a row's entries.
-  std::size_t first(std::int64_t row) const {
-    return static_cast<std::size_t>(begin[static_cast<std::size_t>(row)]);
-  }
+  std::size_t first(std::int64_t row) const { return static_cast<std::size_t>(begin[row]); }
   std::size_t last(std::int64_t row) const {
     return static_cast<std::size_t>(begin[static_cast<std::size_t>(row) + 1]);
   }

@@ -1,4 +1,3 @@
-#include <weft/dsl/arithmetic.h>
 #include <weft/formats/parallel.h>
 #include <weft/formats/prune/units.h>
 
@@ -48,20 +47,18 @@ Chosen with_score(Chosen chosen, const std::vector<double>& score) {
 
 std::vector<std::int32_t> Grouping::row_order() const {
   std::vector<std::int32_t> order(group_of_row.size());
-  std::vector<std::size_t> next(static_cast<std::size_t>(groups()));
+  std::vector<std::size_t> next(groups());
   for (std::size_t group = 0; group < next.size(); ++group)
     next[group] = group * static_cast<std::size_t>(height);
-  for (std::size_t row = 0; row < group_of_row.size(); ++row) {
-    order[next[static_cast<std::size_t>(group_of_row[row])]++] = static_cast<std::int32_t>(row);
-  }
+  for (std::size_t row = 0; row < group_of_row.size(); ++row)
+    order[next[group_of_row[row]]++] = static_cast<std::int32_t>(row);
   return order;
 }
 
 Grouping neighbours(std::int64_t rows, std::int64_t height) {
   Grouping result{height, std::vector<std::int32_t>(static_cast<std::size_t>(rows))};
-  for (std::int64_t row = 0; row < rows; ++row) {
-    result.group_of_row[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(row / height);
-  }
+  for (std::int64_t row = 0; row < rows; ++row)
+    result.group_of_row[row] = static_cast<std::int32_t>(row / height);
   return result;
 }
 
@@ -73,10 +70,9 @@ Chosen best_vectors(const Scores& scores, const Grouping& grouping, std::int64_t
     double* of_group = sum.data() + static_cast<std::size_t>(group) * columns;
     const std::int64_t first = group * grouping.height;
     for (std::int64_t i = first; i < first + grouping.rows_in(group); ++i) {
-      const std::int32_t row = order[static_cast<std::size_t>(i)];
-      for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry) {
+      const std::int32_t row = order[i];
+      for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry)
         of_group[scores.column[entry]] += static_cast<double>(scores.value[entry]);
-      }
     }
   });
   const auto places = [&](std::size_t unit) {
@@ -88,12 +84,10 @@ Chosen best_vectors(const Scores& scores, const Grouping& grouping, std::int64_t
 Chosen best_blocks(const Scores& scores, std::int64_t size, std::int64_t budget) {
   const std::int64_t across = ceil_divide(scores.columns, size);
   const std::int64_t down = ceil_divide(scores.rows, size);
-  std::vector<double> sum(static_cast<std::size_t>(across * down));
+  std::vector<double> sum(across * down);
   for (std::int64_t row = 0; row < scores.rows; ++row) {
-    for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry) {
-      sum[static_cast<std::size_t>(row / size * across + scores.column[entry] / size)] +=
-          static_cast<double>(scores.value[entry]);
-    }
+    for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry)
+      sum[row / size * across + scores.column[entry] / size] += static_cast<double>(scores.value[entry]);
   }
   const auto places = [&](std::size_t unit) {
     const std::int64_t row = static_cast<std::int64_t>(unit) / across * size;

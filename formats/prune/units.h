@@ -5,7 +5,6 @@
 #include <weft/formats/prune/scores.h>
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace weft::pruning {

@@ -147,9 +147,8 @@ void count_rows(const WeightMatrix& weights, Statistics& result) {
     result.bandwidth =
         std::max({result.bandwidth, std::abs(row - columns.front()), std::abs(row - columns.back())});
   }
-  if (weights.stored() > 0) {
+  if (weights.stored() > 0)
     lengths.variation = std::sqrt(squares / static_cast<double>(weights.rows)) / lengths.mean;
-  }
 }
 
 }  // namespace

@@ -56,9 +56,8 @@ Json json_of(const PatternRule& rule) {
             {"fulfilled", rule.fulfilled},
             {"holds", rule.holds()},
             {"first_break", nullptr}};
-  if (const auto& place = rule.first_break) {
+  if (const auto& place = rule.first_break)
     json["first_break"] = Json{{"row", place->row}, {"column", place->column}, {"found", place->found}};
-  }
   return json;
 }
 
@@ -92,13 +91,11 @@ std::string json_text(const Statistics& statistics) {
       {"bytes_hb_ell", statistics.bytes_hb_ell},
       {"bytes_uniform_ell", statistics.bytes_uniform_ell},
   };
-  for (const auto& block : statistics.block_fills) {
+  for (const auto& block : statistics.block_fills)
     json["block_fills"].push_back(Json{{"size", block.size}, {"blocks", block.blocks}, {"fill", block.fill}});
-  }
-  for (const auto& group : statistics.vector_fills) {
+  for (const auto& group : statistics.vector_fills)
     json["vector_fills"].push_back(
         Json{{"height", group.height}, {"columns", group.columns}, {"fill", group.fill}});
-  }
   for (const PatternRule& rule : statistics.rules) json["rules"].push_back(json_of(rule));
   return json.dump(2);
 }

@@ -4,10 +4,7 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-using ir::LoopKind;
 using ir::LoopRole;
-using ir::Stmt;
 
 constexpr std::int64_t rows_of_lanes = 8, columns_of_lanes = 4, pair = 2, halves = 2, eight = 8,
                        rows_of_warp = 16;

@@ -27,14 +27,12 @@ ir::Expr rational_erf(std::span<const ir::Expr> operands) {
   const ir::Expr square = x * x;
   ir::Expr numerator = number(-2.72614225801306e-10);
   for (const double c : {2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
-                         -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02}) {
+                         -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02})
     numerator = fused(numerator, square, number(c));
-  }
   ir::Expr denominator = number(-1.45660718464996e-05);
   for (const double c :
-       {-2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}) {
+       {-2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02})
     denominator = fused(denominator, square, number(c));
-  }
   return x * numerator / denominator;
 }
 

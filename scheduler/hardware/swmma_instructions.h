@@ -19,10 +19,6 @@ inline constexpr std::array swmma_widths{4, 8, 12, 16};
 constexpr bool is_sparse_width(int width) {
   return width <= 8;
 }
-/// The narrowest instruction for rows of so many values, 0 to 16.
-constexpr int swmma_width_of(std::int64_t values) {
-  return values <= 4 ? 4 : values <= 8 ? 8 : values <= 12 ? 12 : 16;
-}
 
 /// Registers of a lane.
 constexpr int swmma_registers_of_a(int width) {

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <vector>
 
@@ -119,17 +117,15 @@ std::span<const Target> targets() {
   return all;
 }
 
-const Target& target_named(std::string_view name, std::source_location place) {
+const Target& target_named(std::string_view name, CallPlace place) {
   for (const Target& target : targets()) {
     if (name == target.name || (target.is_gpu() && name == target.name.substr(3))) return target;
   }
   std::string known;
   for (const Target& target : targets()) known += (known.empty() ? "" : ", ") + target.name;
   return user_call(place, [&]() -> const Target& {
-    throw UserError({"there is no target of that name",
-                     {},
-                     fmt::format("\"{}\"{}", name.substr(0, 64), suggestion(name)),
-                     known});
+    throw UserError("there is no target of that name",
+                    fmt::format("\"{}\"{}", name.substr(0, 64), suggestion(name)), known);
   });
 }
 

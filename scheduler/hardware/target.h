@@ -1,8 +1,9 @@
 // What a device can do: one row of limits for each architecture.
 #pragma once
 
+#include <weft/dsl/errors.h>
+
 #include <cstdint>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,6 @@ struct Target {
 /// Every target: "cpu" first.
 std::span<const Target> targets();
 /// "cpu", "sm_90a", "90a", "sm_90". UserError that lists the targets when there is none of that name.
-const Target& target_named(std::string_view name,
-                           std::source_location place = std::source_location::current());
+const Target& target_named(std::string_view name, CallPlace place = {});
 
 }  // namespace weft

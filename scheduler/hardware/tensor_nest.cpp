@@ -8,8 +8,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-
 bool depends(const std::vector<Expr>& indices, const std::string& name) {
   return std::ranges::any_of(indices, [&](const Expr& index) { return ir::uses(index, name); });
 }

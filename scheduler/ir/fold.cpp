@@ -37,9 +37,8 @@ Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
     std::int64_t both = 0;
     return __builtin_mul_overflow(*c, right, &both) ? Expr() : inner->left / integer(both);
   }
-  if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && right > 0 && *c % right == 0) {
+  if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && right > 0 && *c % right == 0)
     return inner->left * integer(*c / right);
-  }
   return {};
 }
 
@@ -67,12 +66,9 @@ Expr fold_with_right(BinaryOperator op, const Expr& left, std::int64_t right) {
     case BinaryOperator::exclusive_or:
       if (right == 0) return left;
       break;
-    case BinaryOperator::logical_and:
-      return right != 0 ? left : boolean(false);
-    case BinaryOperator::logical_or:
-      return right != 0 ? boolean(true) : left;
-    default:
-      break;
+    case BinaryOperator::logical_and: return right != 0 ? left : boolean(false);
+    case BinaryOperator::logical_or: return right != 0 ? boolean(true) : left;
+    default: break;
   }
   return {};
 }
@@ -101,28 +97,17 @@ std::optional<std::int64_t> computed(BinaryOperator op, std::int64_t a, std::int
       return __builtin_sub_overflow(a, b, &exact) ? std::nullopt : std::optional(exact);
     case BinaryOperator::multiply:
       return __builtin_mul_overflow(a, b, &exact) ? std::nullopt : std::optional(exact);
-    case BinaryOperator::divide:
-      return b > 0 ? std::optional(floor_divide(a, b)) : std::nullopt;
-    case BinaryOperator::remainder:
-      return b > 0 ? std::optional(floor_remainder(a, b)) : std::nullopt;
-    case BinaryOperator::minimum:
-      return std::min(a, b);
-    case BinaryOperator::maximum:
-      return std::max(a, b);
-    case BinaryOperator::exclusive_or:
-      return a ^ b;
-    case BinaryOperator::equal:
-      return a == b;
-    case BinaryOperator::not_equal:
-      return a != b;
-    case BinaryOperator::less:
-      return a < b;
-    case BinaryOperator::less_equal:
-      return a <= b;
-    case BinaryOperator::logical_and:
-      return a != 0 && b != 0;
-    case BinaryOperator::logical_or:
-      return a != 0 || b != 0;
+    case BinaryOperator::divide: return b > 0 ? std::optional(floor_divide(a, b)) : std::nullopt;
+    case BinaryOperator::remainder: return b > 0 ? std::optional(floor_remainder(a, b)) : std::nullopt;
+    case BinaryOperator::minimum: return std::min(a, b);
+    case BinaryOperator::maximum: return std::max(a, b);
+    case BinaryOperator::exclusive_or: return a ^ b;
+    case BinaryOperator::equal: return a == b;
+    case BinaryOperator::not_equal: return a != b;
+    case BinaryOperator::less: return a < b;
+    case BinaryOperator::less_equal: return a <= b;
+    case BinaryOperator::logical_and: return a != 0 && b != 0;
+    case BinaryOperator::logical_or: return a != 0 || b != 0;
   }
   return std::nullopt;
 }
@@ -138,10 +123,8 @@ Expr fold(BinaryOperator op, const Expr& left, const Expr& right) {
   if (op == BinaryOperator::add) {
     // begin + (end - begin) is how the end of a loop is asked for.
     const auto* difference = right.as<Binary>();
-    if (difference != nullptr && difference->op == BinaryOperator::subtract &&
-        same(difference->right, left)) {
+    if (difference != nullptr && difference->op == BinaryOperator::subtract && same(difference->right, left))
       return difference->left;
-    }
   }
   return {};
 }

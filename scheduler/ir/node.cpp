@@ -67,9 +67,8 @@ Expr load(BufferRef buffer, std::vector<Expr> indices) {
 }
 
 Expr unary(UnaryOperator op, Expr operand) {
-  if (const std::int64_t* value = integer_value(operand)) {
+  if (const std::int64_t* value = integer_value(operand))
     return op == UnaryOperator::negate ? integer(-*value) : boolean(*value == 0);
-  }
   return make(Unary{op, std::move(operand)});
 }
 
@@ -146,11 +145,10 @@ Stmt block(std::vector<Stmt> statements) {
   std::vector<Stmt> flat;
   for (Stmt& statement : statements) {
     if (!statement.defined()) continue;
-    if (const auto* inner = statement.as<Sequence>()) {
+    if (const auto* inner = statement.as<Sequence>())
       flat.insert(flat.end(), inner->statements.begin(), inner->statements.end());
-    } else {
+    else
       flat.push_back(std::move(statement));
-    }
   }
   if (flat.empty()) return {};
   if (flat.size() == 1) return flat.front();

@@ -371,3 +371,10 @@ Stmt execute(Execute execute);
 Stmt execute(std::string instruction, std::vector<Expr> arguments = {});
 
 }  // namespace weft::ir
+
+namespace weft {
+
+// What every step and pass works on has its bare name in all rooms.
+using ir::Expr, ir::LoopKind, ir::Stmt;
+
+}  // namespace weft

@@ -83,14 +83,12 @@ Range range_of_binary(const Binary& e, const Ranges& variables) {
   const Range b = range_of(e.right, variables);
   const std::int64_t* constant = integer_value(e.right);
   switch (e.op) {
-    case BinaryOperator::add:
-      return {add(a.minimum, b.minimum), add(a.maximum, b.maximum)};
+    case BinaryOperator::add: return {add(a.minimum, b.minimum), add(a.maximum, b.maximum)};
     case BinaryOperator::subtract: {
       const Range minus = scale(b, -1);
       return {add(a.minimum, minus.minimum), add(a.maximum, minus.maximum)};
     }
-    case BinaryOperator::multiply:
-      return constant != nullptr ? scale(a, *constant) : range_of_product(a, b);
+    case BinaryOperator::multiply: return constant != nullptr ? scale(a, *constant) : range_of_product(a, b);
     case BinaryOperator::divide:
       if (constant != nullptr && *constant > 0) return range_of_quotient(a, *constant);
       return a.minimum && *a.minimum >= 0 ? Range{0, a.maximum} : Range{};
@@ -100,14 +98,10 @@ Range range_of_binary(const Binary& e, const Ranges& variables) {
         return inside ? a : Range{0, *constant - 1};
       }
       return {0, {}};
-    case BinaryOperator::minimum:
-      return range_of_extremum(a, b, true);
-    case BinaryOperator::maximum:
-      return range_of_extremum(a, b, false);
-    case BinaryOperator::exclusive_or:
-      return range_of_exclusive_or(a, b);
-    default:
-      return {0, 1};
+    case BinaryOperator::minimum: return range_of_extremum(a, b, true);
+    case BinaryOperator::maximum: return range_of_extremum(a, b, false);
+    case BinaryOperator::exclusive_or: return range_of_exclusive_or(a, b);
+    default: return {0, 1};
   }
 }
 
@@ -176,10 +170,8 @@ bool depends_on_ranges(const Expr& expr) {
     case BinaryOperator::minimum:
     case BinaryOperator::maximum:
     case BinaryOperator::divide:
-    case BinaryOperator::remainder:
-      return !is_float(e->left.dtype()) && e->left.dtype() != DType::boolean;
-    default:
-      return false;
+    case BinaryOperator::remainder: return !is_float(e->left.dtype()) && e->left.dtype() != DType::boolean;
+    default: return false;
   }
 }
 
@@ -213,8 +205,7 @@ Expr decide(const Expr& expr, const Ranges& variables) {
       if (quotient != floor_divide(*range.maximum, *divisor)) return expr;
       return e->op == BinaryOperator::divide ? integer(quotient) : e->left - integer(quotient * *divisor);
     }
-    default:
-      return expr;
+    default: return expr;
   }
 }
 
@@ -255,9 +246,8 @@ class Simplifier {
     loop.extent = (*this)(s.extent);
     const std::int64_t* extent = integer_value(loop.extent);
     if (remove_ && extent != nullptr && *extent <= 0) return {};
-    if (remove_ && extent != nullptr && *extent == 1 && !is_bound(s.kind)) {
+    if (remove_ && extent != nullptr && *extent == 1 && !is_bound(s.kind))
       return (*this)(substitute(s.body, {{s.name, loop.begin}}));
-    }
     const Range begin = range_of(loop.begin, variables_);
     const Range end = range_of(loop.begin + loop.extent, variables_);
     variables_[s.name] = {begin.minimum, end.maximum ? Bound(*end.maximum - 1) : Bound()};
@@ -284,9 +274,8 @@ class Simplifier {
   }
   Stmt statement(const Let& s, const Stmt& stmt) {
     const Expr value = (*this)(s.value);
-    if (integer_value(value) != nullptr || value.as<Variable>() != nullptr) {
+    if (integer_value(value) != nullptr || value.as<Variable>() != nullptr)
       return (*this)(substitute(s.body, {{s.name, value}}));
-    }
     if (!is_float(value.dtype())) variables_[s.name] = range_of(value, variables_);
     Stmt body = (*this)(s.body);
     variables_.erase(s.name);
@@ -370,11 +359,10 @@ Expr Linear::expr() const {
     for (const Term& term : terms) {
       if ((term.coefficient > 0) != positive) continue;
       const Expr scaled = term.atom * integer(positive ? term.coefficient : -term.coefficient);
-      if (sum.defined()) {
+      if (sum.defined())
         sum = positive ? sum + scaled : sum - scaled;
-      } else {
+      else
         sum = positive ? scaled : integer(0) - scaled;
-      }
     }
   }
   return sum.defined() ? sum + integer(constant) : integer(constant);

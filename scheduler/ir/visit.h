@@ -47,11 +47,10 @@ void each(const Tree& root, const On& on) {
   const std::function<void(const Node&)> look = [&](const Node& node) {
     if (const auto* found = node.template as<Kind>()) on(*found);
   };
-  if constexpr (std::is_same_v<Tree, Node>) {
+  if constexpr (std::is_same_v<Tree, Node>)
     visit(root, look);
-  } else {
+  else
     visit(root, {}, look);
-  }
 }
 
 /// Whether there is a node of the kind that is `wanted`.
@@ -99,18 +98,16 @@ Tree rewrite(const Tree& tree, const Change& change) {
   const auto changed = [&](const Node& node) -> Node {
     const auto* found = node.template as<Kind>();
     if (found == nullptr) return node;
-    if constexpr (std::is_invocable_v<Change, const Kind&>) {
+    if constexpr (std::is_invocable_v<Change, const Kind&>)
       return change(*found);
-    } else {
+    else
       return change(*found, node);
-    }
   };
   Rewriter rewriter;
-  if constexpr (std::is_same_v<Node, Stmt>) {
+  if constexpr (std::is_same_v<Node, Stmt>)
     rewriter.on_stmt = changed;
-  } else {
+  else
     rewriter.on_expr = changed;
-  }
   return rewriter(tree);
 }
 

@@ -11,9 +11,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_visits = 4'000'000;  ///< visits of statements: less than two seconds
 
 /// Runs the loops that choose entries, and counts additions by block and by group of threads.

@@ -60,10 +60,9 @@ void require_no_knobs(const Schedule& schedule) {
       example = closed(step).cpp();
     }
   }
-  throw UserError(
-      {"a schedule with open numbers cannot be compiled", where,
-       fmt::format("open: {}", fmt::join(open, ", ")),
-       fmt::format("a number for each, as in {}; a search gives them numbers by itself", example)});
+  throw UserError("a schedule with open numbers cannot be compiled", where,
+                  fmt::format("open: {}", fmt::join(open, ", ")),
+                  fmt::format("a number for each, as in {}; a search gives them numbers by itself", example));
 }
 
 /// Numbers to try in place of one, nearest first in each direction.
@@ -232,7 +231,7 @@ void require_room(const Schedule& schedule, const Target& target) {
 
 }  // namespace
 
-void require_compilable(const Schedule& schedule, const Target& target, std::source_location place) {
+void require_compilable(const Schedule& schedule, const Target& target, CallPlace place) {
   user_call(place, [&] {
     require_no_knobs(schedule);
     require_room(schedule, target);

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/print.h>
@@ -13,23 +12,18 @@ namespace weft {
 namespace {
 
 using ir::BinaryOperator;
-using ir::Expr;
 
 [[noreturn]] void throw_too_large() {
-  throw UserError({"a size of the schedule cannot be computed",
-                   {},
-                   "a number of more than 64 bits",
-                   "smaller knobs and extents"});
+  throw UserError("a size of the schedule cannot be computed", "a number of more than 64 bits",
+                  "smaller knobs and extents");
 }
 
 /// A point of values that no list of knobs has may make a divisor 0: tiles that are smaller than their parts.
 class NoDivisor : public UserError {
  public:
   explicit NoDivisor(std::int64_t divisor)
-      : UserError({"a size of the schedule cannot be computed",
-                   {},
-                   "a division by " + std::to_string(divisor),
-                   "knobs of which each has a value of its list, with tiles no smaller than their parts"}) {}
+      : UserError("a size of the schedule cannot be computed", "a division by " + std::to_string(divisor),
+                  "knobs of which each has a value of its list, with tiles no smaller than their parts") {}
 };
 
 std::int64_t apply(BinaryOperator op, std::int64_t a, std::int64_t b) {
@@ -134,28 +128,16 @@ std::int64_t run(std::span<const CompiledConstraints::Instruction> code, std::si
   for (std::size_t at = begin; at < end; ++at) {
     const auto& [operation, operand] = code[at];
     switch (operation) {
-      case Operation::push:
-        *top++ = operand;
-        break;
-      case Operation::push_knob:
-        *top++ = point[static_cast<std::size_t>(operand)];
-        break;
-      case Operation::negate:
-        top[-1] = negated(top[-1]);
-        break;
-      case Operation::logical_not:
-        top[-1] = top[-1] == 0;
-        break;
+      case Operation::push: *top++ = operand; break;
+      case Operation::push_knob: *top++ = point[operand]; break;
+      case Operation::negate: top[-1] = negated(top[-1]); break;
+      case Operation::logical_not: top[-1] = top[-1] == 0; break;
       case Operation::binary:
         --top;
         top[-1] = apply(static_cast<BinaryOperator>(operand), top[-1], top[0]);
         break;
-      case Operation::to_boolean:
-        top[-1] = top[-1] != 0;
-        break;
-      case Operation::jump:
-        at = static_cast<std::size_t>(operand) - 1;
-        break;
+      case Operation::to_boolean: top[-1] = top[-1] != 0; break;
+      case Operation::jump: at = static_cast<std::size_t>(operand) - 1; break;
       case Operation::jump_if_zero:
         if (*--top == 0) at = static_cast<std::size_t>(operand) - 1;
         break;

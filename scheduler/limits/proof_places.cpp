@@ -11,9 +11,6 @@
 namespace weft::proofs {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// Beyond, a program is code of baked weights, whose accesses are numbers.
 constexpr std::size_t most_places = 2000;
 

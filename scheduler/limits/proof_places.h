@@ -7,7 +7,6 @@
 #include <weft/scheduler/program/level_facts.h>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -50,11 +50,10 @@ class Proving {
   bool may_ask() { return questions_++ < most_questions; }
 
   void inside(const proofs::InsideClaim& claim) {
-    if (ir::always(claim.goal, ranges_of(claim.path))) {
+    if (ir::always(claim.goal, ranges_of(claim.path)))
       found_.push_back({Claim::inside, claim.text, ProofOutcome::proved});
-    } else {
+    else
       found_.push_back(may_ask() ? prover_.inside(claim) : Proof{Claim::inside, claim.text});
-    }
   }
 
   void stores() {
@@ -87,17 +86,17 @@ const char* name_of(ProofOutcome outcome) {
 }  // namespace
 
 std::vector<Proof> prove(const ir::Program& program, const Algorithm& algorithm, const SparseTensor* weights,
-                         std::source_location place) {
+                         CallPlace place) {
   return user_call(place, [&] {
     if (!program.body.defined() || algorithm.operands.empty())
-      throw UserError({"proving what holds of a program", program.name,
-                       program.body.defined() ? "an algorithm without operands" : "an empty program",
-                       "the program of a schedule, and its algorithm"});
+      throw UserError("proving what holds of a program", program.name,
+                      program.body.defined() ? "an algorithm without operands" : "an empty program",
+                      "the program of a schedule, and its algorithm");
     return Proving(program, algorithm, weights)();
   });
 }
 
-std::vector<Proof> prove(const Schedule& schedule, std::source_location place) {
+std::vector<Proof> prove(const Schedule& schedule, CallPlace place) {
   return user_call(place,
                    [&] { return prove(schedule.program(), schedule.algorithm(), schedule.weights()); });
 }

@@ -6,6 +6,7 @@
 // format promises of its arrays (SparseTensor::check) is all that it may assume of them.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/schedule.h>
 
 #include <cstdint>
@@ -40,11 +41,10 @@ struct Proof {
 /// adds the parts up. Accumulating stores are in no claim of `written_once`: they add to what is there.
 /// Without Z3, or where a program has thousands of accesses, as baked code, outcomes are `unknown` unless
 /// interval arithmetic is enough.
-std::vector<Proof> prove(const Schedule& schedule,
-                         std::source_location place = std::source_location::current());
+std::vector<Proof> prove(const Schedule& schedule, CallPlace place = {});
 /// The same of a program that was made or changed by hand.
 std::vector<Proof> prove(const ir::Program& program, const Algorithm& algorithm, const SparseTensor* weights,
-                         std::source_location place = std::source_location::current());
+                         CallPlace place = {});
 
 /// One line: "proved: C[A.row_order[…], …] is inside", with the witness of what is refuted.
 std::string text_of(const Proof& proof);

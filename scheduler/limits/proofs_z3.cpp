@@ -18,8 +18,6 @@ namespace weft::proofs {
 #if WEFT_WITH_Z3
 namespace {
 
-using ir::Expr;
-
 constexpr unsigned effort = 300'000;  ///< steps of Z3's own: some tenths of a second
 /// Products of several sizes can keep Z3 for minutes within one step of its own.
 constexpr unsigned longest_milliseconds = 5'000;
@@ -155,10 +153,9 @@ class Question {
     }
     if (fact.buckets) add_buckets(*fact.buckets, integer(fact.most, {}), index, value);
     if (!fact.is_permutation) return;
-    for (const auto& [other, other_value] : met_[name]) {
+    for (const auto& [other, other_value] : met_[name])
       solver_.add(z3::implies(exists && other >= 0 && other < count && value >= 0 && value == other_value,
                               index == other));
-    }
     met_[name].emplace_back(index, value);
   }
 

@@ -14,10 +14,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-using ir::LoopKind;
-using ir::Stmt;
-
 /// A number that divides the expression whatever the knobs are.
 std::int64_t divisor_of(const ir::Program& program, const Expr& expr) {
   if (const std::int64_t* value = ir::integer_value(expr)) return *value;
@@ -321,8 +317,8 @@ Expr threads_per_block_of(const ir::Program& program) {
 std::vector<Constraint> resource_constraints(const ir::Program& program, const Target& target,
                                              std::int64_t resident_blocks) {
   if (resident_blocks < 1)
-    throw UserError({"the limits of a program were asked for", program.name,
-                     fmt::format("{} blocks on a multiprocessor", resident_blocks), "1 or more"});
+    throw UserError("the limits of a program were asked for", program.name,
+                    fmt::format("{} blocks on a multiprocessor", resident_blocks), "1 or more");
   Constraints constraints(program, target, resident_blocks);
   return target.is_gpu() ? constraints.on_gpu() : constraints.on_cpu();
 }

@@ -161,8 +161,8 @@ Feasibility completed(const std::vector<Constraint>& constraints, const std::vec
     const ir::Knob* listed = problem.listed(name);
     const bool none = listed != nullptr && std::ranges::find(listed->values, 0) != listed->values.end();
     if (value < (none ? 0 : 1))
-      throw UserError({"a knob was given a value that it cannot have", "knob " + name, std::to_string(value),
-                       "a number from 1"});
+      throw UserError("a knob was given a value that it cannot have", "knob " + name, std::to_string(value),
+                      "a number from 1");
   }
   Feasibility result;
   Solution solution = solve(problem);
@@ -175,12 +175,12 @@ Feasibility completed(const std::vector<Constraint>& constraints, const std::vec
 }  // namespace
 
 Feasibility complete(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
-                     const KnobValues& fixed, std::source_location place) {
+                     const KnobValues& fixed, CallPlace place) {
   return user_call(place, [&] { return completed(constraints, knobs, fixed); });
 }
 
 void require_feasible(const ir::Program& program, const Target& target, const KnobValues& fixed,
-                      std::source_location place) {
+                      CallPlace place) {
   user_call(place, [&] {
     const Feasibility result = complete(compile_constraints(program, target), program.knobs, fixed);
     if (result.answer != Answer::feasible) throw infeasible_error(result, target.name, program.name);

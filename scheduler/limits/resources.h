@@ -61,7 +61,7 @@ struct Feasibility {
 /// fixed value is below 1 or a number does not fit 64 bits; InternalError when a constraint uses a variable
 /// that is neither fixed nor open, or a knob has no values or values below 0.
 Feasibility complete(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
-                     const KnobValues& fixed, std::source_location place = std::source_location::current());
+                     const KnobValues& fixed, CallPlace place = {});
 
 /// How the value of a knob is written; null: as a number.
 using KnobWords = std::function<std::string(const std::string& knob, std::int64_t value)>;
@@ -78,6 +78,6 @@ InfeasibleError infeasible_error(const Feasibility& feasibility, const std::stri
 
 /// Throws InfeasibleError unless the program can be completed on the target with these knobs fixed.
 void require_feasible(const ir::Program& program, const Target& target, const KnobValues& fixed = {},
-                      std::source_location place = std::source_location::current());
+                      CallPlace place = {});
 
 }  // namespace weft

@@ -8,8 +8,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-
 void collect_factors(const Expr& expr, std::vector<Expr>& factors) {
   const auto* binary = expr.as<ir::Binary>();
   if (binary != nullptr && binary->op == ir::BinaryOperator::multiply) {
@@ -140,12 +138,11 @@ std::string explain(const Feasibility& feasibility, const std::string& target, c
 
 InfeasibleError infeasible_error(const Feasibility& feasibility, const std::string& target,
                                  const std::string& where) {
-  if (feasibility.answer == Answer::unknown) {
-    return InfeasibleError({"nothing shows that the schedule fits " + target, where, undecided, {}});
-  }
-  return InfeasibleError({"infeasible on " + target, where,
-                          found_text(feasibility, {}) + reservation(feasibility),
-                          accepted_text(feasibility, {})});
+  if (feasibility.answer == Answer::unknown)
+    return InfeasibleError("nothing shows that the schedule fits " + target, where, undecided, {});
+  return InfeasibleError("infeasible on " + target, where,
+                         found_text(feasibility, {}) + reservation(feasibility),
+                         accepted_text(feasibility, {}));
 }
 
 }  // namespace weft

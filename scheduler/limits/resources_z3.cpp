@@ -11,7 +11,6 @@
 #endif
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 namespace weft::resources {
@@ -194,11 +193,10 @@ std::optional<Core> core_by_z3(const Problem& problem) {
   for (std::size_t i = 0; i < core.size();) {
     std::vector<z3::expr> fewer = core;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (question.check(fewer) == Answer::infeasible) {
+    if (question.check(fewer) == Answer::infeasible)
       core = fewer;
-    } else {
+    else
       ++i;
-    }
   }
   Core result;
   for (std::size_t i = 0; i < question.rules().size(); ++i) {

@@ -6,7 +6,6 @@
 namespace weft {
 
 using ir::BinaryOperator;
-using ir::Expr;
 
 Z3Expressions::Z3Expressions(z3::context& context, z3::solver& solver, OfVariable of_variable, OfLoad of_load,
                              OfCall of_call)
@@ -60,32 +59,19 @@ z3::expr Z3Expressions::translate(const ir::Binary& e) {
   const z3::expr a = integer(e.left);
   const z3::expr b = integer(e.right);
   switch (e.op) {
-    case BinaryOperator::add:
-      return a + b;
-    case BinaryOperator::subtract:
-      return a - b;
-    case BinaryOperator::multiply:
-      return a * b;
-    case BinaryOperator::divide:
-      return quotient(a, b).first;
-    case BinaryOperator::remainder:
-      return quotient(a, b).second;
-    case BinaryOperator::minimum:
-      return z3::ite(a <= b, a, b);
-    case BinaryOperator::maximum:
-      return z3::ite(a <= b, b, a);
-    case BinaryOperator::exclusive_or:
-      return z3::bv2int(z3::int2bv(64, a) ^ z3::int2bv(64, b), true);
-    case BinaryOperator::equal:
-      return a == b;
-    case BinaryOperator::not_equal:
-      return a != b;
-    case BinaryOperator::less:
-      return a < b;
-    case BinaryOperator::less_equal:
-      return a <= b;
-    default:
-      throw InternalError("an unknown operator in a condition");
+    case BinaryOperator::add: return a + b;
+    case BinaryOperator::subtract: return a - b;
+    case BinaryOperator::multiply: return a * b;
+    case BinaryOperator::divide: return quotient(a, b).first;
+    case BinaryOperator::remainder: return quotient(a, b).second;
+    case BinaryOperator::minimum: return z3::ite(a <= b, a, b);
+    case BinaryOperator::maximum: return z3::ite(a <= b, b, a);
+    case BinaryOperator::exclusive_or: return z3::bv2int(z3::int2bv(64, a) ^ z3::int2bv(64, b), true);
+    case BinaryOperator::equal: return a == b;
+    case BinaryOperator::not_equal: return a != b;
+    case BinaryOperator::less: return a < b;
+    case BinaryOperator::less_equal: return a <= b;
+    default: throw InternalError("an unknown operator in a condition");
   }
 }
 

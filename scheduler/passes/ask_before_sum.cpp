@@ -10,9 +10,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 bool waits_for_copies(const Stmt& stmt) {
   const auto* loop = stmt.as<ir::For>();
   return loop != nullptr && ir::any<ir::Execute>(loop->body, [](const ir::Execute& executed) {

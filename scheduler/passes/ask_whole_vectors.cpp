@@ -11,9 +11,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// The condition as all elements of a vector from 0 to `count` answer it, or undefined where they may differ:
 /// x + element < y where x and y are multiples of the count, and y + element >= x.
 Expr of_all(const Expr& condition, const std::string& element, std::int64_t count) {

@@ -11,9 +11,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 class BlockProduct {
  public:
   BlockProduct(const ir::TensorOperation& operation)

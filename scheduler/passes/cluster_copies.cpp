@@ -12,9 +12,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t least_bytes = 16;  ///< bytes of the smallest bulk copy
 constexpr std::int64_t line_bytes = 128;
 

@@ -11,9 +11,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 class Gather {
  public:
   Gather(const ir::Copy& copy, std::int64_t threads, const ir::Ranges& ranges, std::string name)
@@ -65,10 +62,8 @@ class Gather {
     if (!left || !right) return std::nullopt;
     const std::int64_t* factor = ir::integer_value(e->right);
     switch (e->op) {
-      case ir::BinaryOperator::add:
-        return *left + *right;
-      case ir::BinaryOperator::subtract:
-        return *left - *right;
+      case ir::BinaryOperator::add: return *left + *right;
+      case ir::BinaryOperator::subtract: return *left - *right;
       case ir::BinaryOperator::multiply:
         return factor != nullptr           ? std::optional(*left * *factor)
                : *left == 0 && *right == 0 ? std::optional<std::int64_t>(0)
@@ -82,8 +77,7 @@ class Gather {
         if (!within) return std::nullopt;
         return e->op == ir::BinaryOperator::remainder ? 1 : 0;
       }
-      default:
-        return *left == 0 && *right == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+      default: return *left == 0 && *right == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
     }
   }
 

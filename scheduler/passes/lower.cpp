@@ -49,8 +49,8 @@ void require_no_knobs(const ir::Program& program) {
   if (program.knobs.empty()) return;
   std::string names;
   for (const ir::Knob& knob : program.knobs) names += (names.empty() ? "" : ", ") + knob.name;
-  throw UserError({"a program with open knobs cannot be compiled", program.name, "open: " + names,
-                   "a value for each: fix them in the schedule, or let the search choose"});
+  throw UserError("a program with open knobs cannot be compiled", program.name, "open: " + names,
+                  "a value for each: fix them in the schedule, or let the search choose");
 }
 
 /// What the steps that gave warps roles and blocks a cluster saw to.
@@ -127,9 +127,9 @@ void require_constant_arrays(const ir::Program& program) {
   ir::each<ir::Allocate>(program.body, [&](const ir::Allocate& allocation) {
     for (const ir::Expr& extent : allocation.buffer->shape) {
       if (ir::integer_value(extent) != nullptr) continue;
-      throw UserError({fmt::format("{} in {} has no constant size", allocation.buffer->name,
-                                   ir::name_of(allocation.buffer->scope)),
-                       program.name, ir::print(extent), "split the loop that it runs over by a constant"});
+      throw UserError(fmt::format("{} in {} has no constant size", allocation.buffer->name,
+                                  ir::name_of(allocation.buffer->scope)),
+                      program.name, ir::print(extent), "split the loop that it runs over by a constant");
     }
   });
 }
@@ -194,9 +194,7 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   result.program = pipeline.take();
   result.program.index_bits = index_bits_of(result.program);
   require_constant_arrays(result.program);
-  if (target.is_gpu()) {
-    result.launch.shared_bytes = shared_bytes_of(result.program);
-  }
+  if (target.is_gpu()) result.launch.shared_bytes = shared_bytes_of(result.program);
   return result;
 }
 

@@ -19,9 +19,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 Expr zero_of(DType dtype) {
   return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0);
 }

@@ -9,13 +9,8 @@
 #include <weft/scheduler/passes/block_products.h>
 #include <weft/scheduler/passes/passes.h>
 
-#include <algorithm>
-
 namespace weft::passes {
 namespace {
-
-using ir::Expr;
-using ir::Stmt;
 
 const TensorInstruction& row_of(const std::string& executed) {
   const TensorInstruction* found = tensor_instruction_done_by(executed);

@@ -13,10 +13,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::LoopKind;
-using ir::Stmt;
-
 std::int64_t extent_of(const ir::For& loop) {
   const std::int64_t* value = ir::integer_value(loop.extent);
   internal_check(value != nullptr,
@@ -37,12 +33,10 @@ Expr grid_extent(const ir::Program& program, LoopKind axis) {
   Expr extent;
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
     if (loop.kind != axis) return;
-    if (extent.defined() && !ir::same(extent, loop.extent)) {
-      throw UserError({fmt::format("two loops of different extents are bound to {}", ir::name_of(axis)),
-                       {},
-                       fmt::format("{} and {}", ir::print(extent), ir::print(loop.extent)),
-                       "one extent for each axis"});
-    }
+    if (extent.defined() && !ir::same(extent, loop.extent))
+      throw UserError(fmt::format("two loops of different extents are bound to {}", ir::name_of(axis)),
+                      fmt::format("{} and {}", ir::print(extent), ir::print(loop.extent)),
+                      "one extent for each axis");
     extent = loop.extent;
   });
   return extent.defined() ? extent : ir::integer(1);

@@ -9,8 +9,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Stmt;
-
 /// Whether each warp has a part of the array of its own: all that is stored and read there is chosen by the
 /// loops over warps, all of which stand around.
 bool stays_in_warp(const Stmt& body, const ir::BufferRef& buffer, const std::vector<std::string>& warps) {

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/query.h>
@@ -15,9 +14,6 @@
 
 namespace weft::passes {
 namespace {
-
-using ir::Expr;
-using ir::Stmt;
 
 constexpr std::int64_t lanes_of_warp = 32;
 /// Iterations between the load of a number and its use.

@@ -11,9 +11,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 std::set<std::string> thread_loops(const Stmt& stmt) {
   std::set<std::string> names;
   ir::each<ir::For>(stmt, [&](const ir::For& loop) {
@@ -39,10 +36,9 @@ std::vector<bool> private_dimensions(const Stmt& body, const ir::BufferRef& buff
   ir::each_access(body, [&](const ir::BufferRef& used, const std::vector<Expr>& indices) {
     for (std::size_t i = 0; used == buffer && i < indices.size(); ++i) {
       if (is_private[i] || !ir::uses_any(indices[i], threads)) continue;
-      throw UserError({fmt::format("a thread would read another thread's register of {}", buffer->name),
-                       {},
-                       ir::print(indices[i]),
-                       "a loop that is bound to the same axis wherever it indexes " + buffer->name});
+      throw UserError(fmt::format("a thread would read another thread's register of {}", buffer->name),
+                      ir::print(indices[i]),
+                      "a loop that is bound to the same axis wherever it indexes " + buffer->name);
     }
   });
   return is_private;

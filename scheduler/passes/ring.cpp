@@ -7,9 +7,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 void add(const ir::Copy& copy, Ring& ring) {
   const std::int64_t buffers = *ir::integer_value(copy.destination->shape.front());
   internal_check(ring.buffers == 0 || ring.buffers == buffers,

@@ -7,12 +7,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 namespace weft::passes {
 namespace {
-
-using ir::Expr;
 
 constexpr std::int64_t warp_size = 32, threads_of_group = 128;
 

@@ -9,9 +9,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// Iterations take the buffers in turn. A loop that was split counts otherwise than the pieces of it do.
 Expr slot_of(const Ring& ring, const ir::For& loop) {
   return (ir::variable(loop.name) - loop.begin) % ir::integer(ring.buffers);

@@ -7,8 +7,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Stmt;
-
 bool holds_loops_or_sums(const Stmt& stmt) {
   return ir::any<ir::Allocate>(stmt) ||
          ir::any<ir::For>(stmt, [](const ir::For& loop) { return loop.kind == ir::LoopKind::serial; });

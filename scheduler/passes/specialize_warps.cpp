@@ -13,9 +13,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t warp_size = 32;
 
 Expr number(std::int64_t value) {

@@ -11,9 +11,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is
 /// not to be had: an inner loop of unknown range, or an index that is no sum.
 Expr hardest(const Expr& condition, const ir::InnerLoops& inner) {

@@ -12,9 +12,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 std::vector<const ir::Load*> loads_of(const Expr& expr) {
   return ir::find_all<ir::Load>(expr, [](const ir::Load&) { return true; });
 }

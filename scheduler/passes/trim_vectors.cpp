@@ -10,9 +10,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// Elements of a vector of 32-bit numbers in the widest registers there are.
 constexpr std::int64_t widest = 16;
 
@@ -20,9 +17,8 @@ constexpr std::int64_t widest = 16;
 std::int64_t passing(const Expr& condition, const std::string& variable, std::int64_t all) {
   const auto* comparison = condition.as<ir::Binary>();
   if (comparison == nullptr) return all;
-  if (comparison->op == ir::BinaryOperator::logical_and) {
+  if (comparison->op == ir::BinaryOperator::logical_and)
     return std::min(passing(comparison->left, variable, all), passing(comparison->right, variable, all));
-  }
   if (comparison->op != ir::BinaryOperator::less) return all;
   const ir::Linear sum = ir::linear(comparison->left - comparison->right);
   if (sum.terms.size() != 1 || sum.coefficient_of(variable) != 1) return all;

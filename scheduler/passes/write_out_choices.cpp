@@ -7,9 +7,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// `variable < number` or `number <= variable`.
 bool compares_with_number(const Expr& condition, const std::string& variable) {
   const auto* comparison = ir::inequality(condition);

@@ -16,9 +16,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 DType value_type(const Algorithm& algorithm) {
   return algorithm.accumulator;
 }
@@ -74,11 +71,10 @@ class Builder {
     double largest = largest_extent(algorithm_, algorithm_.result);
     for (const TensorAccess& factor : algorithm_.factors)
       largest = std::min(largest, largest_extent(algorithm_, factor));
-    if (largest < usual_extent) {
+    if (largest < usual_extent)
       program_.index_bits = 64;
-    } else {
+    else
       program_.largest_extent = static_cast<std::int64_t>(largest);
-    }
     return std::move(program_);
   }
 
@@ -140,9 +136,8 @@ class Builder {
     for (const Extent& extent : operand.shape) {
       shape.push_back(size_of_extent(extent));
       const auto known = [&](const ir::Variable& v) { return v.name == variable_of(extent); };
-      if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known)) {
+      if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known))
         program_.extents.push_back({variable_of(extent), DType::i64});
-      }
     }
     return shape;
   }
@@ -362,20 +357,13 @@ class Builder {
     const DType type = value_type(algorithm_);
     const auto argument = [&](std::size_t i) { return epilogue(term.arguments[i], sum, lets); };
     switch (term.kind) {
-      case Term::Kind::sum:
-        return sum;
-      case Term::Kind::number:
-        return ir::constant(type, term.number);
-      case Term::Kind::scalar:
-        return ir::variable(term.scalar, type);
-      case Term::Kind::access:
-        return load_or_zero(term.access);
-      case Term::Kind::add:
-        return argument(0) + argument(1);
-      case Term::Kind::subtract:
-        return argument(0) - argument(1);
-      case Term::Kind::multiply:
-        return argument(0) * argument(1);
+      case Term::Kind::sum: return sum;
+      case Term::Kind::number: return ir::constant(type, term.number);
+      case Term::Kind::scalar: return ir::variable(term.scalar, type);
+      case Term::Kind::access: return load_or_zero(term.access);
+      case Term::Kind::add: return argument(0) + argument(1);
+      case Term::Kind::subtract: return argument(0) - argument(1);
+      case Term::Kind::multiply: return argument(0) * argument(1);
       case Term::Kind::relu: {
         const Expr x = named(argument(0), lets);
         return ir::select(x < ir::constant(type, 0), ir::constant(type, 0), x);

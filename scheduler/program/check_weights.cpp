@@ -97,8 +97,8 @@ class Check {
 
  private:
   [[noreturn]] void refuse(std::string what, std::string found, std::string accepted) const {
-    throw UserError(
-        {std::move(what), algorithm_.name + ": " + algorithm_.text(), std::move(found), std::move(accepted)});
+    throw UserError(std::move(what), algorithm_.name + ": " + algorithm_.text(), std::move(found),
+                    std::move(accepted));
   }
 
   std::string found() const {
@@ -136,27 +136,26 @@ void check_weights(const Algorithm& algorithm, const SparseTensor* weights) {
   const std::string where = algorithm.name + ": " + algorithm.text();
   if (sparse == nullptr) {
     if (weights == nullptr) return;
-    throw UserError({"weights were given to an algorithm without a sparse operand", where,
-                     "weights in " + weights->format().text(),
-                     "an algorithm with one Tensor<…, sparse>, or schedule(algorithm, target)"});
+    throw UserError("weights were given to an algorithm without a sparse operand", where,
+                    "weights in " + weights->format().text(),
+                    "an algorithm with one Tensor<…, sparse>, or schedule(algorithm, target)");
   }
-  if (weights == nullptr) {
-    throw UserError({"the sparse operand " + sparse->name + " has no weights", where, "no weights",
-                     "schedule(algorithm, weights, target)"});
-  }
+  if (weights == nullptr)
+    throw UserError("the sparse operand " + sparse->name + " has no weights", where, "no weights",
+                    "schedule(algorithm, weights, target)");
   weights->check();
   Check(algorithm, *sparse, given(*weights)).run();
   if (algorithm.takes_any_weights() && weights->row_levels() == 0)
-    throw UserError({"weights of any size do not fit the format", where, weights->format().text(),
-                     "a format that stores row by row, as csr, ell or shfl_bw"});
+    throw UserError("weights of any size do not fit the format", where, weights->format().text(),
+                    "a format that stores row by row, as csr, ell or shfl_bw");
 }
 
 void check_weights(const Algorithm& algorithm, const WeightMatrix& weights) {
   const Operand* sparse = algorithm.sparse_operand();
   if (sparse == nullptr)
-    throw UserError({"weights were given to an algorithm without a sparse operand",
-                     algorithm.name + ": " + algorithm.text(), "no sparse operand",
-                     "an algorithm with one Tensor<…, sparse>"});
+    throw UserError("weights were given to an algorithm without a sparse operand",
+                    algorithm.name + ": " + algorithm.text(), "no sparse operand",
+                    "an algorithm with one Tensor<…, sparse>");
   weights.check();
   Check(algorithm, *sparse, {weights.shape, weights.rows, weights.columns, weights.values.dtype()}).run();
 }

@@ -8,8 +8,6 @@
 
 namespace weft {
 
-using ir::Expr;
-
 LevelFacts::LevelFacts(const Algorithm& algorithm, const SparseTensor& weights, const ir::Program& program)
     : algorithm_(algorithm),
       weights_(weights),
@@ -23,7 +21,7 @@ WeightFacts LevelFacts::take() {
   for (std::size_t i = 0; i < weights_.levels().size(); ++i) {
     const Level& level = weights_.levels()[i];
     const int parent = parent_of(weights_.levels(), i);
-    const Expr parents = parent < 0 ? ir::integer(1) : counts[static_cast<std::size_t>(parent)];
+    const Expr parents = parent < 0 ? ir::integer(1) : counts[parent];
     counts.push_back(level_program(level.kind).facts(*this, i, parents));
     if (level.dimension == Dimension::none) continue;
     // Coordinates inside a block end with it.
@@ -32,7 +30,7 @@ WeightFacts LevelFacts::take() {
     if (listed && !facts_.arrays.contains(buffer(level.index))) add_coordinates(level, counts.back(), extent);
   }
   const std::vector<int>& order = weights_.value_order().levels;
-  require_entries("values", order.empty() ? counts.back() : counts[static_cast<std::size_t>(order.front())]);
+  require_entries("values", order.empty() ? counts.back() : counts[order.front()]);
   return std::move(facts_);
 }
 

@@ -8,8 +8,6 @@
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/program/step_arguments.h>
 
-#include <algorithm>
-
 namespace weft {
 namespace {
 
@@ -22,13 +20,13 @@ void require_writable(const Argument& argument, const std::string& where) {
   const auto* word = std::get_if<std::string>(&argument.value);
   if (knob != nullptr && (knob->values.empty() || !is_identifier(knob->name)))
     throw UserError(
-        {"a knob of a step cannot be used", where,
-         fmt::format("\"{}\" with {} values", knob->name, knob->values.size()),
-         "knob(\"rows\", {4, 8}): a name of " + std::string(identifier_rule) + ", and one value or more"});
+        "a knob of a step cannot be used", where,
+        fmt::format("\"{}\" with {} values", knob->name, knob->values.size()),
+        "knob(\"rows\", {4, 8}): a name of " + std::string(identifier_rule) + ", and one value or more");
   if (!is_plain(argument.name) || (word != nullptr && !is_plain(*word)))
-    throw UserError({"a step has a word that no program has", where,
-                     fmt::format("an argument \"{}\"", is_plain(argument.name) ? *word : argument.name),
-                     "names of loops, tensors and instructions, as the program prints them"});
+    throw UserError("a step has a word that no program has", where,
+                    fmt::format("an argument \"{}\"", is_plain(argument.name) ? *word : argument.name),
+                    "names of loops, tensors and instructions, as the program prints them");
 }
 
 /// Whether the user wrote the step, in a program or a file. The order of a recipe's steps is none that its
@@ -40,18 +38,16 @@ bool is_of_user(const Step& step, const SourcePlace& place) {
 }  // namespace
 
 Schedule::Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
-                   std::source_location place)
+                   CallPlace place)
     : algorithm_(std::move(algorithm)), weights_(std::move(weights)), target_(std::move(target)) {
   user_call(place, [&] {
     if (algorithm_.operands.empty())
-      throw UserError({"a schedule has no algorithm",
-                       {},
-                       "an Algorithm without operands",
-                       R"(algorithm("spmm", C(m, n) = sum(k, A(m, k) * B(k, n))))"});
+      throw UserError("a schedule has no algorithm", "an Algorithm without operands",
+                      R"(algorithm("spmm", C(m, n) = sum(k, A(m, k) * B(k, n))))");
     algorithm_.check();
     if (target_.name.empty())
-      throw UserError({"a schedule has no target", algorithm_.name, "a Target that names none",
-                       R"(target_named("cpu"), target_named("sm_90a") or another one)"});
+      throw UserError("a schedule has no target", algorithm_.name, "a Target that names none",
+                      R"(target_named("cpu"), target_named("sm_90a") or another one)");
     history_.push_back(ir::simplify(build_program(algorithm_, weights_.get()), ir::ShortLoops::keep));
     ir::verify(history_.back());
   });
@@ -63,13 +59,11 @@ Argument Schedule::argument(const LoopFactor& factor) {
   return result;
 }
 
-const ir::Program& Schedule::program(std::source_location place) const {
+const ir::Program& Schedule::program(CallPlace place) const {
   return user_call(place, [&]() -> const ir::Program& {
     if (history_.empty())
-      throw UserError({"a schedule has no program",
-                       {},
-                       "a schedule that was moved from",
-                       "the schedule that it was moved to, or one made by schedule(algorithm, …)"});
+      throw UserError("a schedule has no program", "a schedule that was moved from",
+                      "the schedule that it was moved to, or one made by schedule(algorithm, …)");
     return history_.back();
   });
 }
@@ -105,7 +99,7 @@ std::optional<Reason> Schedule::breaks_earlier(const Step& step, const ir::Progr
   return std::nullopt;
 }
 
-Schedule& Schedule::step(const char* name, std::vector<Argument> arguments, std::source_location place) {
+Schedule& Schedule::step(const char* name, std::vector<Argument> arguments, CallPlace place) {
   // A recipe's steps are its caller's, whose line apply() gives them: the user has no other one.
   return apply({name, std::move(arguments), {}, {}}, place);
 }
@@ -116,7 +110,7 @@ std::vector<Argument> Schedule::arguments_of(const std::vector<LoopName>& loops)
   return arguments;
 }
 
-LoopName Schedule::fuse(const std::vector<LoopName>& loops, std::source_location place) {
+LoopName Schedule::fuse(const std::vector<LoopName>& loops, CallPlace place) {
   return loops_of(step("fuse", arguments_of(loops), place)).front();
 }
 
@@ -127,7 +121,7 @@ std::vector<LoopName> Schedule::loops_of(const Schedule& schedule) {
   return {names.begin(), names.end()};
 }
 
-Schedule& Schedule::apply(const Step& step, std::source_location place) {
+Schedule& Schedule::apply(const Step& step, CallPlace place) {
   return user_call(place, [&]() -> Schedule& {
     auto reason = try_apply(step, place);
     if (!reason) return *this;
@@ -137,7 +131,7 @@ Schedule& Schedule::apply(const Step& step, std::source_location place) {
   });
 }
 
-std::optional<Reason> Schedule::try_apply(const Step& step, std::source_location place) {
+std::optional<Reason> Schedule::try_apply(const Step& step, CallPlace place) {
   return user_call(place, [&] {
     Step placed = step;
     if (placed.place.line == 0) placed.place = *detail::UserCall::outermost();
@@ -160,21 +154,20 @@ UserError Schedule::error_of(const Step& step, const Reason& reason) const {
       step.file.empty()
           ? ""
           : fmt::format("; or the algorithm, format and target that {} was made for", step.file);
-  return UserError({fmt::format("{} does not apply{}", step.cpp(), number), where_of(step), reason.found,
-                    reason.accepted + made_for + "\n" + ir::print(program(), reason.marked)});
+  return UserError(fmt::format("{} does not apply{}", step.cpp(), number), where_of(step), reason.found,
+                   reason.accepted + made_for + "\n" + ir::print(program(), reason.marked));
 }
 
 Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  std::source_location place) {
+                  CallPlace place) {
   return {std::move(algorithm), std::move(weights), target, place};
 }
 
-Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target,
-                  std::source_location place) {
+Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target, CallPlace place) {
   return {std::move(algorithm), std::make_shared<const SparseTensor>(std::move(weights)), target, place};
 }
 
-Schedule schedule(Algorithm algorithm, const Target& target, std::source_location place) {
+Schedule schedule(Algorithm algorithm, const Target& target, CallPlace place) {
   return {std::move(algorithm), nullptr, target, place};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
+#include <weft/dsl/errors.h>
 #include <weft/dsl/loop.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/hardware/target.h>
@@ -11,10 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
-#include <initializer_list>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -45,7 +44,7 @@ class Schedule {
  public:
   /// `weights` may be null where the algorithm has no sparse operand.
   Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
-           std::source_location place = std::source_location::current());
+           CallPlace place = {});
 
   /// `.split(n = 64)`: n becomes n.outer and n.inner.
   template <std::same_as<LoopFactor>... Rest>
@@ -104,8 +103,7 @@ class Schedule {
   Schedule& reorder(Placed<LoopName> first, Rest... rest) {
     return step("reorder", {argument(first.value), argument(LoopName(rest))...}, first.place);
   }
-  Schedule& reorder(const std::vector<LoopName>& loops,
-                    std::source_location place = std::source_location::current()) {
+  Schedule& reorder(const std::vector<LoopName>& loops, CallPlace place = {}) {
     return step("reorder", arguments_of(loops), place);
   }
   /// `.fuse(p, q, b)`: loops directly inside one another become one, "p_q_b".
@@ -114,8 +112,7 @@ class Schedule {
     return step("fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place);
   }
   /// `LoopName pixels = s.fuse({p, q, b});`
-  LoopName fuse(const std::vector<LoopName>& loops,
-                std::source_location place = std::source_location::current());
+  LoopName fuse(const std::vector<LoopName>& loops, CallPlace place = {});
   /// `.unroll(n.inner)`: written out.
   template <class... Rest>
   Schedule& unroll(Placed<LoopName> first, Rest... rest) {
@@ -268,11 +265,10 @@ class Schedule {
   /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
   /// keeps that place; others get this one. A knob that the rewrite cannot take as a symbol stands in the
   /// program with its values, and the program is the one at the first of them at which the step applies.
-  Schedule& apply(const Step& step, std::source_location place = std::source_location::current());
+  Schedule& apply(const Step& step, CallPlace place = {});
   /// The same for a search: the reason instead of a throw, the schedule unchanged then. Throws where there is
   /// no such step or its arguments are not those that its row declares.
-  std::optional<Reason> try_apply(const Step& step,
-                                  std::source_location place = std::source_location::current());
+  std::optional<Reason> try_apply(const Step& step, CallPlace place = {});
   /// The message that apply() would throw.
   UserError error_of(const Step& step, const Reason& reason) const;
 
@@ -282,7 +278,7 @@ class Schedule {
   const Target& target() const { return target_; }
   const std::vector<Step>& steps() const { return steps_; }
   /// The program after the last step. UserError of a schedule that was moved from.
-  const ir::Program& program(std::source_location place = std::source_location::current()) const;
+  const ir::Program& program(CallPlace place = {}) const;
   /// The program before the first step and after each: steps().size() + 1 of them.
   const std::vector<ir::Program>& history() const { return history_; }
 
@@ -297,7 +293,7 @@ class Schedule {
 
  private:
   /// What the members do.
-  Schedule& step(const char* name, std::vector<Argument> arguments, std::source_location place);
+  Schedule& step(const char* name, std::vector<Argument> arguments, CallPlace place);
   std::optional<Reason> tried(Step step);
   /// Why the program that the step makes is not what earlier steps say, naming both.
   std::optional<Reason> breaks_earlier(const Step& step, const ir::Program& next) const;
@@ -325,15 +321,12 @@ class Schedule {
 
 /// The steps of a JSON array as Schedule::json writes it, with the places that it gives. `file` is where the
 /// text was read, for messages. UserError, naming file and step, when it is no such array.
-std::vector<Step> steps_of_json(std::string_view json, std::string_view file = {},
-                                std::source_location place = std::source_location::current());
+std::vector<Step> steps_of_json(std::string_view json, std::string_view file = {}, CallPlace place = {});
 
 /// A schedule without steps. UserError where weights are missing, of another shape or element type.
-Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target,
-                  std::source_location place = std::source_location::current());
+Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target, CallPlace place = {});
 Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  std::source_location place = std::source_location::current());
-Schedule schedule(Algorithm algorithm, const Target& target,
-                  std::source_location place = std::source_location::current());
+                  CallPlace place = {});
+Schedule schedule(Algorithm algorithm, const Target& target, CallPlace place = {});
 
 }  // namespace weft

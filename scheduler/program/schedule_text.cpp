@@ -101,7 +101,7 @@ class Reader {
   [[noreturn]] void refuse(std::string what, std::string found, std::string accepted) const {
     std::string where = file_;
     if (!part_.empty()) where += (where.empty() ? "" : ", ") + part_;
-    throw UserError({std::move(what), std::move(where), std::move(found), std::move(accepted)});
+    throw UserError(std::move(what), std::move(where), std::move(found), std::move(accepted));
   }
 
   Json parsed(std::string_view text) const {
@@ -278,7 +278,7 @@ std::string Schedule::json() const {
   return list.dump();
 }
 
-std::vector<Step> steps_of_json(std::string_view json, std::string_view file, std::source_location place) {
+std::vector<Step> steps_of_json(std::string_view json, std::string_view file, CallPlace place) {
   return user_call(place, [&] { return Reader(file).steps(json); });
 }
 

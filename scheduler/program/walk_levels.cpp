@@ -1,14 +1,10 @@
 #include <weft/formats/level_kind.h>
 #include <weft/scheduler/program/launch_sizes.h>
-#include <weft/scheduler/program/own_names.h>
 #include <weft/scheduler/program/walk_levels.h>
 
 #include <algorithm>
 
 namespace weft {
-
-using ir::Expr;
-using ir::Stmt;
 
 LevelWalk::LevelWalk(Operand operand)
     : operand_(std::move(operand)),
@@ -40,7 +36,7 @@ Expr LevelWalk::load(const std::string& array, std::vector<Expr> indices) const 
 
 Expr LevelWalk::parent(std::size_t number, const LevelPlace& place) const {
   const int parent = parent_of(operand_.weights.levels(), number);
-  return parent < 0 ? ir::integer(0) : place.position[static_cast<std::size_t>(parent)];
+  return parent < 0 ? ir::integer(0) : place.position[parent];
 }
 
 Expr LevelWalk::extent(std::size_t number) const {

@@ -45,8 +45,8 @@ const Recipe& known_recipe(std::string_view name) {
   if (const Recipe* recipe = recipe_named(name)) return *recipe;
   std::vector<std::string_view> names;
   for (const Recipe* recipe : recipes_by_likelihood()) names.push_back(recipe->name);
-  throw UserError({"there is no such recipe", "a recipe's name", std::string(name),
-                   fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
+  throw UserError("there is no such recipe", "a recipe's name", std::string(name),
+                  fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 const Recipe& recipe_for(const Format& format) {

@@ -14,9 +14,6 @@
 
 namespace weft::steps {
 
-using ir::LoopKind;
-using ir::Stmt;
-
 ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step) {
   program.body = change_loops(program.body, name, [&](const ir::For& loop) {
     ir::For changed = loop;
@@ -67,10 +64,9 @@ std::optional<Reason> require_no_copy(const ir::Program& program, const std::str
     return std::ranges::any_of(find_loops(program.body, name),
                                [&](const ir::For* loop) { return holds(loop->body); });
   };
-  if (any(holds_exchange)) {
+  if (any(holds_exchange))
     return Reason{10, fmt::format("sums of groups are handed over inside {}", name),
                   "a loop in which no groups meet, as all are before split_k", name};
-  }
   if (!any(ir::holds_copy)) return std::nullopt;
   return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),
                 "a loop around the computation alone: stage at a loop outside " + name, name};
@@ -105,12 +101,11 @@ StepResult apply_unroll(const ir::Program& program, const StepArguments& argumen
     if (auto refused = require_constant(result, name, largest_unroll)) return *refused;
     result = marked(std::move(result), name, LoopKind::unrolled, context.step);
     const std::int64_t statements = written_out(result.body, 1);
-    if (statements > largest_unroll) {
+    if (statements > largest_unroll)
       return Reason{5, fmt::format("{} statements, written out", statements),
                     fmt::format("at most {}: split {} first and unroll {}.inner, as by .split({} = 4)",
                                 largest_unroll, name, name, name),
                     name};
-    }
   }
   return result;
 }
@@ -144,12 +139,11 @@ StepResult vectorized(const ir::Program& program, const StepArguments& arguments
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
     if (refused) return;
     if (loop.name != name) {
-      if (loop.kind == LoopKind::vectorized && find_loop(loop.body, name) != nullptr) {
+      if (loop.kind == LoopKind::vectorized && find_loop(loop.body, name) != nullptr)
         refused = Reason{5, fmt::format("{} around it is vectorized already", loop.name),
                          fmt::format("one vectorized loop in a nest: {} in place of {}",
                                      written("vectorize", {name}), written("vectorize", {loop.name})),
                          name};
-      }
       return;
     }
     ir::each<ir::For>(loop.body, [&](const ir::For& inner) {
@@ -184,10 +178,9 @@ StepResult apply_parallel(const ir::Program& program, const StepArguments& argum
   const std::string name = arguments.text("loop");
   if (auto refused = require_serial(program, name)) return *refused;
   if (auto refused = require_independent(program, name)) return *refused;
-  if (context.target.is_gpu()) {
+  if (context.target.is_gpu())
     return Reason{5, "the target is " + context.target.name,
                   "a CPU target; on a GPU, " + written("bind", {name, "block_x"}), name};
-  }
   std::string other;
   const auto is_parallel = [](const ir::For& loop) { return loop.kind == LoopKind::parallel; };
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {

@@ -16,9 +16,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_entries = 300'000;     ///< written out in one program, each for every column
 constexpr std::int64_t most_places = 1 << 21;      ///< that loops reach, whether they hold an entry or not
 constexpr std::int64_t bytes_of_instruction = 16;  ///< bytes of an instruction of a GPU
@@ -231,7 +228,7 @@ class Baking {
       refused_ = other_shape("the position of an entry is not known from the weights");
       return;
     }
-    entry.column = weights_.columns()[static_cast<std::size_t>(*position)];
+    entry.column = weights_.columns()[*position];
     const Expr value = weights_.fold(nest_.value, variables);
     entry.take(chunks_ ? chunks_->placed(value, entry.column) : value);
     // Zero times what is not finite is not zero.
@@ -263,11 +260,10 @@ class Baking {
     ir::Chain chain{nest_.columns, {}, {}};
     for (const Expr& condition : first.conditions) {
       if (shared.defined() && without_condition(condition, shared)) continue;
-      if (shared.defined() && finite && clamp_reads(condition, shared)) {
+      if (shared.defined() && finite && clamp_reads(condition, shared))
         counts = counts.defined() ? counts && condition : condition;
-      } else {
+      else
         chain.conditions.push_back(condition);
-      }
     }
     const Stmt body = ir::block(std::move(updates));
     if (!counts.defined()) {

@@ -13,16 +13,12 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_parts = 65'535;  ///< the blocks along y or z of a launch
 
 /// What each stored row takes: an addition an entry, and a result.
 std::vector<std::int64_t> work_of_rows(const SparseTensor& weights) {
-  std::vector<std::int64_t> entries(static_cast<std::size_t>(weights.rows()), 0);
-  weights.walk(
-      [&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[static_cast<std::size_t>(row)]; });
+  std::vector<std::int64_t> entries(weights.rows(), 0);
+  weights.walk([&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[row]; });
   std::vector<std::int64_t> work(entries.size());
   const auto order = weights.row_order();
   for (std::size_t i = 0; i < work.size(); ++i) {
@@ -55,12 +51,11 @@ StepResult apply_balance(const ir::Program& program, const StepArguments& argume
   const std::string name = arguments.text("loop");
   const std::int64_t parts = arguments.number("parts");
   if (auto missing = require_loop(program, name)) return *missing;
-  if (context.weights == nullptr || context.weights->row_levels() == 0) {
+  if (context.weights == nullptr || context.weights->row_levels() == 0)
     return Reason{3,
                   context.weights == nullptr ? std::string("no operand is sparse")
                                              : "weights in " + context.weights->format().text(),
                   "weights that are stored row by row, as pack(weights, formats::csr()) makes them", name};
-  }
   if (context.algorithm.takes_any_weights())
     return Reason{3, "the weights are given at launch", "a sparse operand whose sizes are numbers", name};
   for (const ir::For* loop : find_loops(program.body, name)) {

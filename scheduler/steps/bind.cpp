@@ -16,9 +16,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::LoopKind;
-using ir::Stmt;
-
 constexpr std::array axes{LoopKind::block_x, LoopKind::block_y, LoopKind::block_z,
                           LoopKind::warp,    LoopKind::lane,    LoopKind::thread};
 
@@ -112,30 +109,27 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
     if (refused || loop.name == name) return;
     const bool nested =
         stands_inside(program.body, name, loop.name) || stands_inside(program.body, loop.name, name);
-    if (loop.kind == axis && nested && ir::is_block(axis)) {
+    if (loop.kind == axis && nested && ir::is_block(axis))
       refused = Reason{6, fmt::format("{} is bound to {} already", loop.name, ir::name_of(axis)),
                        "one loop of a nest for each of block_x, block_y, block_z: " +
                            bind_to(name, free_block_axis(program)),
                        loop.name};
-    }
     const auto is_part = [](LoopKind kind) { return kind == LoopKind::warp || kind == LoopKind::lane; };
     const bool mixed =
         (axis == LoopKind::thread && is_part(loop.kind)) || (loop.kind == LoopKind::thread && is_part(axis));
-    if (mixed && nested) {
+    if (mixed && nested)
       refused = Reason{7, fmt::format("{} is bound to {}", loop.name, ir::name_of(loop.kind)),
                        "either thread, or warp and lane: " +
                            bind_to(name, loop.kind == LoopKind::lane   ? LoopKind::warp
                                          : loop.kind == LoopKind::warp ? LoopKind::lane
                                                                        : LoopKind::thread),
                        loop.name};
-    }
     if (ir::is_block(axis) && ir::is_within_block(loop.kind) && !over_groups &&
-        find_loop(loop.body, name) != nullptr) {
+        find_loop(loop.body, name) != nullptr)
       refused = Reason{8, fmt::format("{} around it is bound to {}", loop.name, ir::name_of(loop.kind)),
                        fmt::format("block loops outside warp, lane and thread loops: {} first",
                                    written("reorder", {name, loop.name})),
                        loop.name};
-    }
   });
   if (refused) return refused;
   if (ir::is_block(axis)) return require_grid(program, name, axis, target);
@@ -241,18 +235,16 @@ StepResult bound(const ir::Program& program, const StepArguments& arguments, con
   if (auto refused = require_serial(program, name)) return *refused;
   const auto axis =
       std::find_if(axes.begin(), axes.end(), [&](LoopKind kind) { return ir::name_of(kind) == word; });
-  if (!context.target.is_gpu()) {
+  if (!context.target.is_gpu())
     return Reason{5, "the target is " + context.target.name,
                   "a GPU target; on the CPU, " + written("parallel", {name}), name};
-  }
   const bool over_groups = ir::role_of(program.body, name) == ir::LoopRole::groups;
-  if (over_groups && ir::is_block(*axis) != meets_between_blocks(program.body, name)) {
+  if (over_groups && ir::is_block(*axis) != meets_between_blocks(program.body, name))
     return ir::is_block(*axis)
                ? Reason{8, fmt::format("groups of {} hand their sums over in shared memory", name),
                         "warp: the groups of one block; split_k with reduce = second_pass for blocks", name}
                : Reason{8, fmt::format("groups of {} hand their sums over between blocks", name),
                         "block_x, block_y or block_z; split_k with reduce = shared for warps", name};
-  }
   if (!over_groups) {
     if (auto refused = require_independent(program, name)) return *refused;
   }
@@ -263,14 +255,13 @@ StepResult bound(const ir::Program& program, const StepArguments& arguments, con
   }
   if (auto refused = require_own_registers(program, name)) return *refused;
   ir::Program result = marked(program, name, *axis, context.step);
-  if (const std::string again = blocks_that_count_again(result.body); !again.empty()) {
+  if (const std::string again = blocks_that_count_again(result.body); !again.empty())
     return Reason{8,
                   fmt::format("{} stands inside groups that meet between blocks, and its blocks would all "
                               "count a group's arrival",
                               again),
                   "a loop that stands around the sum when split_k comes, or split_k with reduce = shared",
                   again};
-  }
   if (auto refused = require_same_threads(result, *axis, 6)) return *refused;
   if (!ir::is_block(*axis)) {
     const std::int64_t most = largest_extent(*axis, context.target);

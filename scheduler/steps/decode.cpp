@@ -18,9 +18,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 class Decode {
  public:
   Decode(const StepContext& context, const StagingRequest& request, std::int64_t parts, BlockArrays arrays,

@@ -12,9 +12,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// Why the loop and the one inside it cannot be one, in one of the places where they stand.
 std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) {
   const auto* inner = outer.body.as<ir::For>();

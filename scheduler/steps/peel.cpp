@@ -14,9 +14,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_peeled = 64;
 
 /// The sum, or more, where quotients that are taken whole times have gone: n / f * f is at most n.

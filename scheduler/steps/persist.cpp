@@ -11,9 +11,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_blocks = 65'535;  ///< more than any device runs at once
 
 /// The loop of that name directly inside the other, or null.

@@ -18,9 +18,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t few_turns = 2;  ///< turns of workers whose rows are known before the sums are there
 constexpr std::int64_t most_workers = 32;
 

@@ -16,7 +16,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Stmt;
 using Names = std::vector<std::string>;
 
 bool contains(const Names& names, const std::string& name) {
@@ -94,9 +93,8 @@ class Reorder {
     if (refused_) return stmt;
     ir::Chain chain = chain_of(stmt);
     if (chain.loops.empty() && chain.conditions.empty() && chain.core.as<ir::Sequence>() == nullptr &&
-        chain.core.as<ir::Allocate>() == nullptr) {
+        chain.core.as<ir::Allocate>() == nullptr)
       return stmt;
-    }
     const Names moving = moving_inside(chain, order_);
     refused_ = check_moving(chain, moving);
     if (refused_) return stmt;
@@ -138,14 +136,12 @@ class Reorder {
             fmt::format("a constant number: split {} first and move {}.inner", loop.name, loop.name),
             loop.name};
       }
-      if (holds_copy(chain.core) || holds_exchange(chain.core)) {
+      if (holds_copy(chain.core) || holds_exchange(chain.core))
         return Reason{6, fmt::format("{} would move past a copy into shared memory", loop.name),
                       "reorder before stage and split_k", loop.name};
-      }
-      if (const Stmt found = obstacle(chain.core, loop.name, order_); found.defined()) {
+      if (const Stmt found = obstacle(chain.core, loop.name, order_); found.defined())
         return Reason{8, fmt::format("{} would move past {}", loop.name, written(found)),
                       "reorder before the step that wrote it into the program, as bake_values", loop.name};
-      }
     }
     return std::nullopt;
   }
@@ -171,18 +167,16 @@ StepResult reorder_loops(const ir::Program& program, const Names& order) {
   for (const std::string& name : order) {
     if (auto missing = require_loop(program, name)) return *missing;
   }
-  if (std::set<std::string>(order.begin(), order.end()).size() != order.size()) {
+  if (std::set<std::string>(order.begin(), order.end()).size() != order.size())
     return Reason{2, fmt::format("{}", fmt::join(order, ", ")), "every loop once", {}};
-  }
   auto body = Reorder(program, order)(program.body);
   if (std::holds_alternative<Reason>(body)) return std::get<Reason>(body);
   ir::Program result = program;
   result.body = std::get<Stmt>(body);
-  if (!in_order(result.body, order)) {
+  if (!in_order(result.body, order))
     return Reason{5,
                   "a loop of the sum would have to move out of it, or the loops are not around one another",
                   "loops of one nest; loops that were moved into a sum stay there", order.front()};
-  }
   for (const ir::LoopKind axis : {ir::LoopKind::warp, ir::LoopKind::lane, ir::LoopKind::thread}) {
     if (auto refused = require_same_threads(result, axis, 7)) return *refused;
   }

@@ -16,10 +16,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::LoopKind;
-using ir::Stmt;
-
 constexpr std::int64_t rows_of_warp = 16, lanes_of_warp = 32, run = 8;
 /// Elements between the rows of a warp's tile, beyond their columns: rows then begin in different banks.
 constexpr std::int64_t gap = 8;

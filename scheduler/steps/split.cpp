@@ -15,9 +15,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// for x in b .. b+e: body
 ///   becomes
 /// for x.outer in 0 .. ceil(e / f): for x.inner in 0 .. f: if f*x.outer + x.inner < e: body[x := b +
@@ -76,12 +73,11 @@ std::optional<Reason> check_factor(const ir::Program& program, const ir::For& lo
 StepResult split_one(ir::Program program, const Argument& argument, const StepContext& context) {
   if (auto missing = require_loop(program, argument.name)) return *missing;
   const ir::For& loop = *find_loop(program.body, argument.name);
-  if (loop.kind != ir::LoopKind::serial) {
+  if (loop.kind != ir::LoopKind::serial)
     return Reason{2, fmt::format("{} is {} already", loop.name, name_of(loop.kind)),
                   fmt::format("a serial loop: .split({} = …) before the step that makes it {}", loop.name,
                               name_of(loop.kind)),
                   loop.name};
-  }
   if (auto refused = check_factor(program, loop, argument, context)) return *refused;
   const Expr factor = symbol_of(argument);
   program.body = change_loops(program.body, argument.name,

@@ -18,9 +18,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_groups = 1024;
 constexpr std::int64_t few_groups = 16;
 
@@ -89,10 +86,9 @@ class Splitting {
     if (is_sum(stmt)) return true;
     if (!any_child(stmt, [&](const Stmt& child) { return walk(child, refused); })) return false;
     if (const auto* loop = stmt.as<ir::For>()) {
-      if (loop->kind == ir::LoopKind::vectorized) {
+      if (loop->kind == ir::LoopKind::vectorized)
         refused = Reason{5, fmt::format("{} around the sum is vectorized", loop->name),
                          "split_k before that loop is vectorized, or the loop inside the sum", loop->name};
-      }
       (ir::is_within_block(loop->kind) ? threads_ : others_).push_back(*loop);
       if (is_sum(chain_of(stmt).core)) outermost_ = loop->name;
     }
@@ -190,13 +186,12 @@ class Splitting {
     GroupedSum grouped;
     grouped.group = {group_loop(loop_),   ir::integer(0), groups_, ir::LoopKind::serial, step_, {},
                      ir::LoopRole::groups};
-    if (reduction_ == Reduction::shared) {
+    if (reduction_ == Reduction::shared)
       grouped.parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
                                       ir::Access::read_write, with_sum_and_threads({groups_}));
-    } else {
+    else
       grouped.arrival = ir::call(std::string(last_arrival), DType::boolean,
                                  {ir::load(arrivals_, numbers_of(others_)), groups_});
-    }
     grouped.own = ir::if_all(of_threads, own_sum(grouped));
     grouped.result = ir::if_all(of_threads, total(grouped));
     chain.core = statement_of(grouped);
@@ -324,11 +319,9 @@ StepResult apply_split_k(const ir::Program& program, const StepArguments& argume
   StepResult result = Splitting(program, loop, arguments.symbol("groups"), reduction, context.step)();
   if (const auto* refused = std::get_if<Reason>(&result))
     return with_rows_of_weights(*refused, program, context);
-  if (const std::string ahead = copied_ahead_of_arrivals(std::get<ir::Program>(result).body);
-      !ahead.empty()) {
+  if (const std::string ahead = copied_ahead_of_arrivals(std::get<ir::Program>(result).body); !ahead.empty())
     return Reason{9, fmt::format("{} is copied ahead, for the results alone", ahead),
                   "that stage with depth = 1, or after split_k, or reduce = shared", ahead};
-  }
   if (const std::string again = blocks_that_count_again(std::get<ir::Program>(result).body); !again.empty()) {
     return Reason{
         5,

@@ -4,7 +4,6 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/ir/whole_runs.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -21,9 +20,6 @@
 
 namespace weft::steps {
 namespace {
-
-using ir::Expr;
-using ir::Stmt;
 
 std::vector<const ir::Load*> loads_of(const Stmt& body, const ir::BufferRef& buffer) {
   return ir::find_all<ir::Load>(body, [&](const ir::Load& load) { return load.buffer == buffer; });
@@ -83,13 +79,12 @@ std::variant<std::vector<Span>, Reason> region_of(const Stmt& body, const ir::Bu
   for (const ir::Load* load : loads_of(body, buffer)) {
     for (std::size_t i = 0; i < load->indices.size(); ++i) {
       const Span span = span_of(load->indices[i], buffer->shape[i], loops, coordinates);
-      if (!span.begin.defined() || !ir::is_constant(program, span.extent)) {
+      if (!span.begin.defined() || !ir::is_constant(program, span.extent))
         return Reason{4,
                       fmt::format("the reads of {}[…, {}, …] do not fill a tile of constant size",
                                   buffer->name, ir::print(load->indices[i])),
                       "indices that are sums of loops with constant extents, or a dimension of constant size",
                       buffer->name};
-      }
       const auto both = region.size() <= i ? span : joined(region[i], span);
       if (!both)
         return Reason{4, fmt::format("{} is read in two different regions", buffer->name),
@@ -246,24 +241,21 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   const ir::Load& first = *loads.front();
   const Expr value = ir::load(buffer, first.indices);
   for (const ir::Load* load : loads) {
-    if (!ir::same(value, ir::load(buffer, load->indices))) {
+    if (!ir::same(value, ir::load(buffer, load->indices)))
       return Reason{4, fmt::format("{} is read at two different places", buffer->name), "one place",
                     buffer->name};
-    }
   }
   std::vector<std::string> used;
   std::vector<Expr> shape;
   std::vector<Expr> indices;
   for (const std::string& name : loop_names(body)) {
     if (!ir::uses(value, name)) continue;
-    if (!ir::is_constant(program, loops.at(name).extent)) {
+    if (!ir::is_constant(program, loops.at(name).extent))
       return Reason{4, fmt::format("{} runs over {} iterations", name, ir::print(loops.at(name).extent)),
                     "loops of constant extents", name};
-    }
-    if (ir::uses_any(loops.at(name).begin, loops)) {
+    if (ir::uses_any(loops.at(name).begin, loops))
       return Reason{4, fmt::format("{} begins at {}", name, ir::print(loops.at(name).begin)),
                     "a place further inside, where that is known", name};
-    }
     used.push_back(name);
     shape.push_back(loops.at(name).extent);
     indices.push_back(ir::variable(name) - loops.at(name).begin);

@@ -15,9 +15,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// A dimension of an array in registers.
 using Dimension = std::pair<ir::BufferRef, std::size_t>;
 

@@ -20,9 +20,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// The one place of the operand that the body reads, and what stands around it.
 struct Reading {
   const ir::Load* load = nullptr;

@@ -20,9 +20,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// The nests that add a product of two loads to a sum in registers, innermost loops included.
 void find_nests(const Stmt& stmt, std::vector<Stmt>& found) {
   if (!stmt.defined()) return;

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/check_weights.h>
 #include <weft/search/choice/choice.h>
@@ -204,9 +203,9 @@ class Chooser {
       }
     }
     throw UserError(
-        {"no recipe that was asked for takes the problem", algorithm_.text(),
-         fmt::format("{}", fmt::join(reasons, "; ")),
-         fmt::format("recipes that take it: {}; or the formats that those take", fmt::join(others, ", "))});
+        "no recipe that was asked for takes the problem", algorithm_.text(),
+        fmt::format("{}", fmt::join(reasons, "; ")),
+        fmt::format("recipes that take it: {}; or the formats that those take", fmt::join(others, ", ")));
   }
 
   const Algorithm& algorithm_;
@@ -217,24 +216,24 @@ class Chooser {
 };
 
 void require_sparse(const Algorithm& algorithm) {
-  if (algorithm.sparse_operand() != nullptr) return;
+  if (algorithm.sparse_operand() != nullptr) return algorithm.check();
   const bool is_one = !algorithm.operands.empty();
-  throw UserError({"there is nothing to choose a format for", is_one ? algorithm.text() : "Algorithm",
-                   is_one ? "no sparse operand" : "an Algorithm without operands",
-                   "an algorithm with one operand stored sparse"});
+  throw UserError("there is nothing to choose a format for", is_one ? algorithm.text() : "Algorithm",
+                  is_one ? "no sparse operand" : "an Algorithm without operands",
+                  "an algorithm with one operand stored sparse");
 }
 
 void require_options(const ChoiceOptions& options) {
   for (const std::string_view name : options.recipes) known_recipe(name);
   if (options.open_size < 1)
-    throw UserError({"no kernel can be chosen", "ChoiceOptions",
-                     fmt::format("open_size = {}", options.open_size),
-                     "open_size = 1 or more: the size that launches will mostly have"});
+    throw UserError("no kernel can be chosen", "ChoiceOptions",
+                    fmt::format("open_size = {}", options.open_size),
+                    "open_size = 1 or more: the size that launches will mostly have");
 }
 
 const Recipe& recipe_of(const Way& way) {
   if (way.recipe != nullptr) return *way.recipe;
-  throw UserError({"a way to make a kernel has no recipe", "Way", "null", "a way of choose()"});
+  throw UserError("a way to make a kernel has no recipe", "Way", "null", "a way of choose()");
 }
 
 }  // namespace
@@ -249,7 +248,7 @@ std::string Way::text(std::source_location place) const {
 const Way& Choice::first(std::source_location place) const {
   return user_call(place, [&]() -> const Way& {
     if (!ways.empty()) return ways.front();
-    throw UserError({"there is no way to make a kernel", "Choice", "none", "a Choice of choose()"});
+    throw UserError("there is no way to make a kernel", "Choice", "none", "a Choice of choose()");
   });
 }
 
@@ -267,7 +266,7 @@ std::string Choice::verdict(std::source_location place) const {
                        first.recipe->name, first.format.text());
   const Comparison found = compared(dense->microseconds / first.microseconds, *dense->error, *first.error);
   if (found.faster == Faster::dense) return "stay dense";
-  if (found.faster == Faster::sparse) return "sparse is faster";
+  if (found.faster == Faster::kernel) return "sparse is faster";
   return first.measured && dense->measured
              ? fmt::format("no verdict: within the spread of the samples (factor {:.2f})", found.factor)
              : fmt::format("no verdict: within the error of the models (factor {:.1f})", found.factor);
@@ -288,7 +287,7 @@ std::string Choice::text(std::source_location place) const {
 }
 
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
-              const ChoiceOptions& options, std::source_location place) {
+              const ChoiceOptions& options, CallPlace place) {
   return user_call(place, [&] {
     require_sparse(algorithm);
     check_weights(algorithm, weights);
@@ -321,21 +320,21 @@ Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const Weigh
     Schedule schedule = recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()),
                                      std::source_location::current());
     if (is_left_to_default(recipe, schedule))
-      throw UserError({"a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
-                       "weights and a target of which it takes more than the default schedule would"});
+      throw UserError("a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
+                      "weights and a target of which it takes more than the default schedule would");
     return schedule;
   });
 }
 
 Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                       const Target& target, const ChoiceOptions& options, std::source_location place) {
+                       const Target& target, const ChoiceOptions& options, CallPlace place) {
   return user_call(place, [&] {
     require_sparse(algorithm);
     check_weights(algorithm, weights.get());
     if (!options.formats.empty() &&
         std::ranges::find(options.formats, weights->format()) == options.formats.end())
-      throw UserError({"weights that are packed already are in none of the formats", "ChoiceOptions",
-                       weights->format().text(), "no formats, or that one; auto_kernel packs weights anew"});
+      throw UserError("weights that are packed already are in none of the formats", "ChoiceOptions",
+                      weights->format().text(), "no formats, or that one; auto_kernel packs weights anew");
     WeightMatrix matrix = from_dense(weights->to_dense(), "packed weights");
     matrix.shape = weights->shape();
     ChoiceOptions of_format = options;
@@ -347,8 +346,7 @@ Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseT
 }
 
 AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
-                       const ChoiceOptions& options, const KernelOptions& kernel,
-                       std::source_location place) {
+                       const ChoiceOptions& options, const KernelOptions& kernel, CallPlace place) {
   return user_call(place, [&] {
     Choice choice = choose(algorithm, weights, target, options);
     const Kernel made = first_that_fits(choice, [&](const Way& way) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/recipes/list.h>
 #include <weft/search/model/known_error.h>
@@ -16,7 +17,6 @@
 
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -85,8 +85,7 @@ struct ChoiceOptions {
 /// is compiled or run, and only weights of hb_ell are packed. UserError where the algorithm has no sparse
 /// operand, the weights do not fit it, there is no recipe of a name, or formats and recipes leave no way.
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
-              const ChoiceOptions& options = {},
-              std::source_location place = std::source_location::current());
+              const ChoiceOptions& options = {}, CallPlace place = {});
 
 /// The format that the weights of a way are packed in, which its point may narrow.
 Format packed_format(const Way& way, std::source_location place = std::source_location::current());
@@ -103,8 +102,7 @@ bool is_left_to_default(const Recipe& recipe, const Schedule& schedule);
 /// The schedule of weights that are packed already: of the recipes that take their format. The first way that
 /// is not refused.
 Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                       const Target& target, const ChoiceOptions& options = {},
-                       std::source_location place = std::source_location::current());
+                       const Target& target, const ChoiceOptions& options = {}, CallPlace place = {});
 
 /// A kernel with the weights packed for it.
 struct AutoKernel {
@@ -115,7 +113,7 @@ struct AutoKernel {
 /// The kernel of the first way that fits: one whose schedule or code is refused gives way to the next.
 AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
                        const ChoiceOptions& options = {}, const KernelOptions& kernel = {},
-                       std::source_location place = std::source_location::current());
+                       CallPlace place = {});
 
 /// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
 /// were refused are taken out. Throws the refusal of the last one.

@@ -4,8 +4,6 @@
 #include <weft/search/measure/baseline.h>
 #include <weft/search/measure/vendor_contestants.h>
 
-#include <limits>
-
 namespace weft {
 namespace {
 

@@ -263,9 +263,9 @@ std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>
                                 const std::vector<Contestant>& contestants, const BenchOptions& options,
                                 const BenchProgress& progress) {
   if (options.rounds < 1 || options.copies < 1)
-    throw UserError({"a measurement cannot be made", "BenchOptions",
-                     fmt::format("{} rounds, {} copies", options.rounds, options.copies),
-                     "at least one of each"});
+    throw UserError("a measurement cannot be made", "BenchOptions",
+                    fmt::format("{} rounds, {} copies", options.rounds, options.copies),
+                    "at least one of each");
   std::vector<CaseResult> results;
   for (std::size_t next = 0; next < cases.size();) {
     std::vector<std::unique_ptr<Measurement>> measurements;

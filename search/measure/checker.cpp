@@ -17,13 +17,10 @@ namespace {
 
 double allowed(DenseType arithmetic) {
   switch (arithmetic) {
-    case DenseType::f32:
-      return 2e-5;
+    case DenseType::f32: return 2e-5;
     case DenseType::tf32:
-    case DenseType::f16:
-      return 2e-3;
-    case DenseType::bf16:
-      return 2e-2;
+    case DenseType::f16: return 2e-3;
+    case DenseType::bf16: return 2e-2;
   }
   throw InternalError("a DenseType without a bound");
 }
@@ -91,14 +88,10 @@ double relative_of(std::span<const T> a, std::span<const T> b) {
 
 std::optional<DenseType> dense_type_of(DType dtype) {
   switch (dtype) {
-    case DType::f32:
-      return DenseType::f32;
-    case DType::f16:
-      return DenseType::f16;
-    case DType::bf16:
-      return DenseType::bf16;
-    default:
-      return std::nullopt;
+    case DType::f32: return DenseType::f32;
+    case DType::f16: return DenseType::f16;
+    case DType::bf16: return DenseType::bf16;
+    default: return std::nullopt;
   }
 }
 
@@ -113,12 +106,9 @@ double relative_difference(const Array& output, const Array& trusted) {
   internal_check(output.size() == trusted.size() && output.dtype() == trusted.dtype(),
                  "outputs of different kinds are compared");
   switch (output.dtype()) {
-    case DType::f16:
-      return relative_of(output.as<f16>(), trusted.as<f16>());
-    case DType::bf16:
-      return relative_of(output.as<bf16>(), trusted.as<bf16>());
-    default:
-      return relative_of(output.as<float>(), trusted.as<float>());
+    case DType::f16: return relative_of(output.as<f16>(), trusted.as<f16>());
+    case DType::bf16: return relative_of(output.as<bf16>(), trusted.as<bf16>());
+    default: return relative_of(output.as<float>(), trusted.as<float>());
   }
 }
 
@@ -156,8 +146,7 @@ Array Checker::chosen_b(const Workload& workload) const {
   const auto count = static_cast<std::int64_t>(columns_.size());
   Array part(b.dtype(), {workload.problem.k, count});
   for (std::int64_t k = 0; k < workload.problem.k; ++k) {
-    for (std::int64_t i = 0; i < count; ++i)
-      part.copy_element(k * count + i, b, k * inner_ + columns_[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < count; ++i) part.copy_element(k * count + i, b, k * inner_ + columns_[i]);
   }
   return part;
 }

@@ -108,8 +108,8 @@ class LineNotes : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   [[noreturn]] void refuse(const std::string& found, const std::string& accepted) const {
-    throw UserError(
-        {"a JSON file cannot be used", fmt::format("{}, line {}", origin_, line_), found, accepted});
+    throw UserError("a JSON file cannot be used", fmt::format("{}, line {}", origin_, line_), found,
+                    accepted);
   }
 
   const std::string& origin_;

@@ -27,10 +27,9 @@ Array channels_last(const Array& array, std::int64_t outer, std::int64_t channel
   const auto at = [&](std::int64_t element) { return static_cast<std::size_t>(element) * width; };
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t p = 0; p < pixels; ++p) {
+      for (std::int64_t p = 0; p < pixels; ++p)
         std::memcpy(turned.data() + at((o * pixels + p) * channels + c),
                     array.data() + at((o * channels + c) * pixels + p), width);
-      }
     }
   }
   return turned;

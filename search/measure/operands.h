@@ -5,8 +5,6 @@
 #include <weft/backends/runtime/memory.h>
 #include <weft/search/measure/workload.h>
 
-#include <memory>
-
 namespace weft {
 
 /// Each is uploaded when it is first asked for, and then kept. Libraries share the output, which is therefore

@@ -73,8 +73,8 @@ void build(Package& package, const std::string& folder) {
     if (entry->path().extension() == ".c") sources.push_back(entry->path().string());
   }
   if (error)
-    throw UserError({"the package has no sources that can be read", "--package " + folder,
-                     place.string() + ": " + error.message(), "a folder as weft export wrote it"});
+    throw UserError("the package has no sources that can be read", "--package " + folder,
+                    place.string() + ": " + error.message(), "a folder as weft export wrote it");
   const char* compiler = std::getenv("CC");
   const std::filesystem::path made = package.built.path() / ("lib" + package.name + ".so");
   std::vector<std::string> command{compiler != nullptr ? compiler : "cc",
@@ -102,8 +102,8 @@ std::shared_ptr<Package> load(const std::string& folder) {
     package->name = package->manifest.at("name").get<std::string>();
     if (package->manifest.at("abi") != 1) throw RuntimeError("another ABI");
   } catch (const std::exception& error) {
-    throw UserError({"the folder holds no exported package", "--package " + folder, error.what(),
-                     "a folder that weft export wrote"});
+    throw UserError("the folder holds no exported package", "--package " + folder, error.what(),
+                    "a folder that weft export wrote");
   }
   const std::filesystem::path weights =
       std::filesystem::path(folder) / "weights" / (package->name + ".safetensors");
@@ -123,7 +123,7 @@ std::shared_ptr<Package> load(const std::string& folder) {
 }
 
 [[noreturn]] void refuse(const Package& package, const std::string& found, const std::string& accepted) {
-  throw UserError({"the package is not for this problem", package.name, found, accepted});
+  throw UserError("the package is not for this problem", package.name, found, accepted);
 }
 
 void check_fits(const Package& package, const Workload& workload) {

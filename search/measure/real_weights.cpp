@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <tuple>
@@ -23,7 +22,7 @@ std::optional<RealWeights::Entry> from_smtx(const std::string& path) {
   std::ifstream file(path);
   std::string line(128, '\0');
   file.read(line.data(), static_cast<std::streamsize>(line.size()));
-  line.resize(static_cast<std::size_t>(file.gcount()));
+  line.resize(file.gcount());
   long long rows = 0;
   long long columns = 0;
   long long stored = 0;
@@ -62,8 +61,8 @@ std::optional<RealWeights::Entry> from_npy(const fs::directory_entry& file) {
 RealWeights::RealWeights(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw UserError(
-        {"there is no folder of weights", folder, "no such folder", "a folder with .smtx and .npy files"});
+    throw UserError("there is no folder of weights", folder, "no such folder",
+                    "a folder with .smtx and .npy files");
   constexpr auto options = fs::directory_options::skip_permission_denied;
   for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder, options)) {
     if (!file.is_regular_file(error)) continue;

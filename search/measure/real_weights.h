@@ -4,7 +4,6 @@
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -33,15 +33,13 @@ Schedule MeasuredRecipe::schedule(const Workload& workload, const Target& target
   const bool fits = target.sm >= least_sm && !(of_products && workload.problem.convolution) &&
                     (!on_tensor_cores || is_half(type));
   if (!fits)
-    throw InfeasibleError(
-        {misfit,
-         {},
-         on_tensor_cores ? fmt::format("{} on {}", name_of(type), target.name) : target.name,
-         accepted});
+    throw InfeasibleError(misfit,
+                          on_tensor_cores ? fmt::format("{} on {}", name_of(type), target.name) : target.name,
+                          accepted);
   const auto packed = std::make_shared<const SparseTensor>(
       pack(workload.matrix, format.empty() ? format_of(workload) : parse_format(format)));
   return recipe_named(recipe.empty() ? name : recipe)
-      ->write(algorithm_in(workload, layout), packed, target, {}, std::source_location::current());
+      ->write(algorithm_in(workload, layout), packed, target, {}, CallPlace());
 }
 
 const std::vector<MeasuredRecipe>& measured_recipes() {

@@ -194,11 +194,10 @@ std::vector<std::string> table_heading(const Suite& suite, const std::vector<Con
   if (suite.is_patterned()) heading.emplace_back("pattern");
   for (const Contestant& contestant : contestants) heading.push_back(contestant.name);
   heading.emplace_back("over dense");
-  if (suite.is_grouped() || suite.is_patterned()) {
+  if (suite.is_grouped() || suite.is_patterned())
     heading.insert(heading.end(), {"over pruned", "of tensor", "of L2"});
-  } else {
+  else
     heading.emplace_back("of H200 limit");
-  }
   heading.emplace_back("verdict");
   return heading;
 }
@@ -213,9 +212,8 @@ std::vector<std::string> table_row(const CaseResult& result) {
   } else if (result.chosen.group_rows > 0) {
     cells.push_back(std::to_string(result.chosen.group_rows));
   }
-  for (const Entry& entry : result.entries) {
+  for (const Entry& entry : result.entries)
     cells.push_back(entry.timed() ? fmt::format("{:.2f}", entry.timing.median) : entry.wrong ? "WRONG" : "-");
-  }
   const Entry* ours = best_of_weft(result);
   cells.push_back(cell_of_ratio(baseline_of(result), ours));
   if (result.chosen.is_structured()) {

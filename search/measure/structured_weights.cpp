@@ -13,8 +13,8 @@ namespace weft {
 namespace {
 
 [[noreturn]] void refuse(std::string found, std::string accepted) {
-  throw UserError({"structured weights cannot be made", "weights with groups or pairs", std::move(found),
-                   std::move(accepted)});
+  throw UserError("structured weights cannot be made", "weights with groups or pairs", std::move(found),
+                  std::move(accepted));
 }
 
 void check_shape(std::int64_t rows, std::int64_t columns) {
@@ -38,7 +38,7 @@ std::int64_t kept_of(double sparsity, std::int64_t all) {
 }
 
 std::vector<std::int32_t> numbers(std::int64_t count) {
-  std::vector<std::int32_t> all(static_cast<std::size_t>(count));
+  std::vector<std::int32_t> all(count);
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
@@ -47,7 +47,7 @@ std::vector<std::int32_t> numbers(std::int64_t count) {
 void shuffle(std::vector<std::int32_t>& all, std::int64_t count, Random& random) {
   for (std::int64_t i = 0; i < count; ++i) {
     const auto left = static_cast<std::int64_t>(all.size()) - i;
-    std::swap(all[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(i + random.below(left))]);
+    std::swap(all[i], all[i + random.below(left)]);
   }
 }
 
@@ -55,7 +55,7 @@ void shuffle(std::vector<std::int32_t>& all, std::int64_t count, Random& random)
 std::vector<std::int32_t> chosen_of(std::int64_t all, std::int64_t count, Random& random) {
   std::vector<std::int32_t> chosen = numbers(all);
   shuffle(chosen, count, random);
-  chosen.resize(static_cast<std::size_t>(count));
+  chosen.resize(count);
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
@@ -68,22 +68,21 @@ WeightMatrix even_rows(std::int64_t rows, std::int64_t columns, std::int64_t len
   matrix.rows = rows;
   matrix.columns = columns;
   for (std::int64_t row = 0; row <= rows; ++row) matrix.row_begin.push_back(row * length);
-  matrix.column.resize(static_cast<std::size_t>(rows * length));
+  matrix.column.resize(rows * length);
   matrix.values = normal_array(dtype, {rows * length}, seed);
   matrix.origin = std::move(origin);
   return matrix;
 }
 
 std::span<std::int32_t> columns_of_row(WeightMatrix& matrix, std::int64_t row) {
-  const auto begin = static_cast<std::size_t>(matrix.row_begin[static_cast<std::size_t>(row)]);
+  const auto begin = static_cast<std::size_t>(matrix.row_begin[row]);
   const auto end = static_cast<std::size_t>(matrix.row_begin[static_cast<std::size_t>(row) + 1]);
   return std::span(matrix.column).subspan(begin, end - begin);
 }
 
 std::pair<std::int64_t, std::int64_t> entries_of_rows(const WeightMatrix& weights, std::int64_t first,
                                                       std::int64_t end) {
-  return {weights.row_begin[static_cast<std::size_t>(first)],
-          weights.row_begin[static_cast<std::size_t>(end)]};
+  return {weights.row_begin[first], weights.row_begin[end]};
 }
 
 /// Adds a multiple of `step` to the columns of each row: the number of the group that the row is in.
@@ -97,10 +96,9 @@ void move_columns(WeightMatrix& matrix, std::int64_t groups, std::int64_t step) 
 
 /// The blocks, ascending, in which the rows `first` … `first + block - 1` have an entry.
 std::vector<std::int32_t> kept_blocks(const WeightMatrix& weights, std::int64_t first, std::int64_t block) {
-  std::vector<bool> seen(static_cast<std::size_t>(weights.columns / block));
+  std::vector<bool> seen(weights.columns / block);
   const auto [begin, end] = entries_of_rows(weights, first, first + block);
-  for (std::int64_t i = begin; i < end; ++i)
-    seen[static_cast<std::size_t>(weights.column[static_cast<std::size_t>(i)] / block)] = true;
+  for (std::int64_t i = begin; i < end; ++i) seen[weights.column[i] / block] = true;
   std::vector<std::int32_t> blocks;
   for (std::size_t number = 0; number < seen.size(); ++number) {
     if (seen[number]) blocks.push_back(static_cast<std::int32_t>(number));
@@ -114,7 +112,7 @@ void append_largest_two(const std::vector<float>& magnitude, std::int64_t begin,
   std::int64_t first = -1;
   std::int64_t second = -1;
   const auto is_larger = [&](std::int64_t i, std::int64_t than) {
-    return than < 0 || magnitude[static_cast<std::size_t>(i)] > magnitude[static_cast<std::size_t>(than)];
+    return than < 0 || magnitude[i] > magnitude[than];
   };
   for (std::int64_t i = begin; i < end; ++i) {
     if (is_larger(i, first)) {
@@ -136,9 +134,9 @@ void keep_pair(std::span<std::int32_t> row, std::int64_t at, std::int64_t first_
   const std::int64_t one = random.below(count);
   const std::int64_t other = count > 1 ? (one + 1 + random.below(count - 1)) % count : one;
   const auto column = [&](std::int64_t number) {
-    return static_cast<std::int32_t>(first_column) + kept[static_cast<std::size_t>(number)];
+    return static_cast<std::int32_t>(first_column) + kept[number];
   };
-  row[static_cast<std::size_t>(at)] = column(std::min(one, other));
+  row[at] = column(std::min(one, other));
   if (count > 1) row[static_cast<std::size_t>(at) + 1] = column(std::max(one, other));
 }
 
@@ -178,7 +176,7 @@ ShflBwWeights shfl_bw_weights(const ShflBwOptions& options) {
     const std::vector<std::int32_t> columns = chosen_of(options.columns, groups.kept, random);
     const std::int64_t end = std::min(options.rows, (group + 1) * groups.rows);
     for (std::int64_t place = group * groups.rows; place < end; ++place) {
-      const std::int32_t row = groups.order[static_cast<std::size_t>(place)];
+      const std::int32_t row = groups.order[place];
       std::copy(columns.begin(), columns.end(), columns_of_row(matrix, row).begin());
     }
   }
@@ -245,7 +243,7 @@ WeightMatrix two_of_four(const WeightMatrix& weights) {
   std::vector<std::int64_t> row_begin{0}, kept;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const auto [begin, end] = entries_of_rows(weights, row, row + 1);
-    const auto four_of = [&](std::int64_t i) { return weights.column[static_cast<std::size_t>(i)] / 4; };
+    const auto four_of = [&](std::int64_t i) { return weights.column[i] / 4; };
     for (std::int64_t first = begin; first < end;) {
       std::int64_t next = first + 1;
       while (next < end && four_of(next) == four_of(first)) ++next;
@@ -289,10 +287,10 @@ BlockedEll blocked_ell(const WeightMatrix& weights, std::int64_t block) {
   ell.block_column = Array(DType::i32, {weights.rows / block, static_cast<std::int64_t>(most)});
   ell.values = Array(weights.values.dtype(), {weights.rows, ell.columns});
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const std::vector<std::int32_t>& blocks = kept[static_cast<std::size_t>(row / block)];
+    const std::vector<std::int32_t>& blocks = kept[row / block];
     const auto [begin, end] = entries_of_rows(weights, row, row + 1);
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t column = weights.column[static_cast<std::size_t>(i)];
+      const std::int64_t column = weights.column[i];
       const auto found = std::lower_bound(blocks.begin(), blocks.end(), column / block);
       const std::int64_t place = (found - blocks.begin()) * block + column % block;
       ell.values.copy_element(row * ell.columns + place, weights.values, i);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/search/measure/located_json.h>
 #include <weft/search/measure/suite.h>
@@ -101,8 +100,8 @@ class SuiteReader {
 
   [[noreturn]] void refuse(const std::string& pointer, const std::string& field, const std::string& found,
                            const std::string& accepted) const {
-    throw UserError({"a suite cannot be read", json_.place(pointer),
-                     field.empty() ? found : fmt::format("field \"{}\": {}", field, found), accepted});
+    throw UserError("a suite cannot be read", json_.place(pointer),
+                    field.empty() ? found : fmt::format("field \"{}\": {}", field, found), accepted);
   }
 
   const Json& field_of(const Json& object, const std::string& at, const char* field,
@@ -305,12 +304,12 @@ bool is_chosen(const SuiteProblem& problem, const std::vector<std::string>& name
 /// One made by hand may lack what every file has.
 void require_problems(const Suite& suite) {
   if (suite.problems.empty())
-    throw UserError({"a suite has nothing to measure", "Suite::problems " + suite.name, "no problems",
-                     "at least one, as read_suite() gives them"});
+    throw UserError("a suite has nothing to measure", "Suite::problems " + suite.name, "no problems",
+                    "at least one, as read_suite() gives them");
   if (suite.group_rows.empty() || suite.batch.empty())
-    throw UserError({"a suite has nothing to measure", "Suite " + suite.name,
-                     suite.batch.empty() ? "no batch" : "no group_rows",
-                     "{1} for one batch, {0} for no groups"});
+    throw UserError("a suite has nothing to measure", "Suite " + suite.name,
+                    suite.batch.empty() ? "no batch" : "no group_rows",
+                    "{1} for one batch, {0} for no groups");
 }
 
 void check(const Suite& suite, const SuiteSelection& selection) {
@@ -320,40 +319,40 @@ void check(const Suite& suite, const SuiteSelection& selection) {
     std::vector<std::string> known;
     for (const SuiteProblem& problem : suite.problems) known.push_back(problem.id);
     throw UserError(
-        {"the suite has no such problem", suite.name, name,
-         fmt::format("{}, a label, or a size as in {}x{}x{}", fmt::join(known, ", "),
-                     suite.problems.front().m, suite.problems.front().k, suite.problems.front().n)});
+        "the suite has no such problem", suite.name, name,
+        fmt::format("{}, a label, or a size as in {}x{}x{}", fmt::join(known, ", "), suite.problems.front().m,
+                    suite.problems.front().k, suite.problems.front().n));
   }
   if (!selection.sparsity.empty() && suite.is_patterned())
-    throw UserError({"a sparsity cannot be chosen", suite.name, fmt::format("{}", selection.sparsity.front()),
-                     "a pattern: a suite with \"patterns\" has the sparsity of each"});
+    throw UserError("a sparsity cannot be chosen", suite.name, fmt::format("{}", selection.sparsity.front()),
+                    "a pattern: a suite with \"patterns\" has the sparsity of each");
   for (const double sparsity : selection.sparsity) {
     if (!is_sparsity(sparsity))
-      throw UserError({"a sparsity cannot be", suite.name, fmt::format("{}", sparsity), "from 0 to below 1"});
+      throw UserError("a sparsity cannot be", suite.name, fmt::format("{}", sparsity), "from 0 to below 1");
   }
   for (const std::int64_t batch : selection.batch) {
     if (batch < 1 || batch > most_extent)
-      throw UserError(
-          {"a batch cannot be", suite.name, std::to_string(batch), fmt::format("1 to {}", most_extent)});
+      throw UserError("a batch cannot be", suite.name, std::to_string(batch),
+                      fmt::format("1 to {}", most_extent));
   }
   for (const std::int64_t rows : selection.group_rows) {
     if (!suite.is_grouped())
-      throw UserError({"groups of rows cannot be chosen", suite.name, fmt::format("V = {}", rows),
-                       "a suite with the field \"V\": this one has unstructured weights"});
+      throw UserError("groups of rows cannot be chosen", suite.name, fmt::format("V = {}", rows),
+                      "a suite with the field \"V\": this one has unstructured weights");
     if (rows < 1 || rows > most_extent)
-      throw UserError({"groups of rows cannot be", suite.name, fmt::format("V = {}", rows),
-                       fmt::format("1 to {}", most_extent)});
+      throw UserError("groups of rows cannot be", suite.name, fmt::format("V = {}", rows),
+                      fmt::format("1 to {}", most_extent));
   }
 }
 
 std::vector<PairPattern> chosen_patterns(const Suite& suite, const std::vector<std::string>& names) {
   if (!names.empty() && !suite.is_patterned())
-    throw UserError(
-        {"a pattern cannot be chosen", suite.name, names.front(), "a suite with the field \"patterns\""});
+    throw UserError("a pattern cannot be chosen", suite.name, names.front(),
+                    "a suite with the field \"patterns\"");
   std::vector<PairPattern> all;
   for (const std::string& name : names) {
     const auto pattern = pair_pattern_named(name);
-    if (!pattern) throw UserError({"there is no such pattern", suite.name, name, pair_pattern_spelling});
+    if (!pattern) throw UserError("there is no such pattern", suite.name, name, pair_pattern_spelling);
     all.push_back(*pattern);
   }
   return chosen(all, suite.patterns);
@@ -371,40 +370,34 @@ std::vector<SuiteCase> weights_of(const Suite& suite, const SuiteSelection& sele
   return all;
 }
 
-}  // namespace
-
-namespace {
-
 std::string text_of_suite(const std::string& path) {
   const io::File file(path);
   const std::string_view text = io::text_of(file.bytes());
   if (text.size() > most_bytes)
-    throw UserError({"a suite cannot be read", path, fmt::format("{} bytes", text.size()),
-                     fmt::format("a file of problems of at most {} bytes", most_bytes)});
+    throw UserError("a suite cannot be read", path, fmt::format("{} bytes", text.size()),
+                    fmt::format("a file of problems of at most {} bytes", most_bytes));
   return std::string(text);
 }
 
 }  // namespace
 
-Suite parse_suite(const std::string& text, const std::string& origin, std::source_location place) {
+Suite parse_suite(const std::string& text, const std::string& origin, CallPlace place) {
   return user_call(place, [&] { return SuiteReader(text, origin).read(); });
 }
 
-std::vector<Suite> parse_suites(const std::string& text, const std::string& origin,
-                                std::source_location place) {
+std::vector<Suite> parse_suites(const std::string& text, const std::string& origin, CallPlace place) {
   return user_call(place, [&] { return SuiteReader(text, origin).read_all(); });
 }
 
-Suite read_suite(const std::string& path, std::source_location place) {
+Suite read_suite(const std::string& path, CallPlace place) {
   return user_call(place, [&] { return SuiteReader(text_of_suite(path), path).read(); });
 }
 
-std::vector<Suite> read_suites(const std::string& path, std::source_location place) {
+std::vector<Suite> read_suites(const std::string& path, CallPlace place) {
   return user_call(place, [&] { return SuiteReader(text_of_suite(path), path).read_all(); });
 }
 
-std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection,
-                                std::source_location place) {
+std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection, CallPlace place) {
   return user_call(place, [&] {
     require_problems(suite);
     check(suite, selection);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <weft/dsl/dtype.h>
+#include <weft/dsl/errors.h>
 #include <weft/search/measure/pair_pattern.h>
 #include <weft/search/spaces/problems.h>
 
 #include <cstdint>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -68,20 +68,17 @@ struct SuiteCase {
 /// "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride" (else 1) and "pad"
 /// (else (R - 1) / 2 and (S - 1) / 2), "dilation" and "groups" (else 1) and "layout" (else "nchw"). Other
 /// fields are ignored. UserError that names file, line and field, or says why the file cannot be read.
-Suite read_suite(const std::string& path, std::source_location place = std::source_location::current());
+Suite read_suite(const std::string& path, CallPlace place = {});
 
 /// The suites of a file: one, or, where problems have a "pattern" of their own, one for each of them with its
 /// "op" (spmm, spmv, linear, conv2d), "dtype", "sparsity", "pattern" ("unstructured", "shuffled_rows" with
 /// "V", "blocks" with "block", or "64:2:16"), "batch", "layout", "dilation" and "groups". Errors as
 /// read_suite().
-std::vector<Suite> read_suites(const std::string& path,
-                               std::source_location place = std::source_location::current());
+std::vector<Suite> read_suites(const std::string& path, CallPlace place = {});
 
 /// Both from text; `origin` names it in messages.
-std::vector<Suite> parse_suites(const std::string& text, const std::string& origin,
-                                std::source_location place = std::source_location::current());
-Suite parse_suite(const std::string& text, const std::string& origin,
-                  std::source_location place = std::source_location::current());
+std::vector<Suite> parse_suites(const std::string& text, const std::string& origin, CallPlace place = {});
+Suite parse_suite(const std::string& text, const std::string& origin, CallPlace place = {});
 
 /// What of a suite is to be measured; an empty list means everything.
 struct SuiteSelection {
@@ -97,6 +94,6 @@ struct SuiteSelection {
 /// group below 1, a pattern that is none, groups of a suite without "V", patterns of one without "patterns",
 /// and sparsities of one with them.
 std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection = {},
-                                std::source_location place = std::source_location::current());
+                                CallPlace place = {});
 
 }  // namespace weft

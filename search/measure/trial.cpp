@@ -39,8 +39,8 @@ std::string_view name_of(Measure measure) {
 
 Measure measure_named(std::string_view name) {
   if (const auto known = value_named<Measure>(measure_names, name)) return *known;
-  throw UserError({"there is no such measure", "--measure", std::string(name),
-                   "gpu, sim, model or cpu" + did_you_mean(name, measure_names)});
+  throw UserError("there is no such measure", "--measure", std::string(name),
+                  "gpu, sim, model or cpu" + did_you_mean(name, measure_names));
 }
 
 struct SharedArray::Header {
@@ -84,17 +84,10 @@ struct Trials::State {
   const Device& opened() {
     if (device) return *device;
     switch (options.measure) {
-      case Measure::gpu:
-        device = Device::cuda(options.device);
-        break;
-      case Measure::sim:
-        device = Device::simulator(target.name);
-        break;
-      case Measure::cpu:
-        device = Device::cpu();
-        break;
-      case Measure::model:
-        throw InternalError("a model opens a device");
+      case Measure::gpu: device = Device::cuda(options.device); break;
+      case Measure::sim: device = Device::simulator(target.name); break;
+      case Measure::cpu: device = Device::cpu(); break;
+      case Measure::model: throw InternalError("a model opens a device");
     }
     return *device;
   }

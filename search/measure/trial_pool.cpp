@@ -40,11 +40,10 @@ bool TrialPool::any(State state) const {
 void TrialPool::run(const TrialHooks& hooks) {
   for (;;) {
     const bool stopping = hooks.stop();
-    if (stopping) {
+    if (stopping)
       drop_all_but_the_oldest();
-    } else {
+    else
       begin_builds(hooks);
-    }
     begin_measuring(hooks);
     if (!any(State::building) && !any(State::measuring)) return;
     wait_for_replies();

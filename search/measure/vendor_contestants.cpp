@@ -13,14 +13,10 @@ using SharedOperands = std::shared_ptr<const Operands>;
 
 const char* name_of_arithmetic(DenseType type) {
   switch (type) {
-    case DenseType::f32:
-      return "f32";
-    case DenseType::tf32:
-      return "tf32";
-    case DenseType::f16:
-      return "f16";
-    case DenseType::bf16:
-      return "bf16";
+    case DenseType::f32: return "f32";
+    case DenseType::tf32: return "tf32";
+    case DenseType::f16: return "f16";
+    case DenseType::bf16: return "bf16";
   }
   throw InternalError("a DenseType without a name");
 }
@@ -205,7 +201,7 @@ Workload with_block_weights(const SuiteCase& chosen, const Workload& workload) {
 Workload with_two_of_four_weights(const SuiteCase& chosen, const Workload& workload) {
   constexpr double its_sparsity = 0.5;
   if (!chosen.pattern && std::abs(chosen.sparsity - its_sparsity) > 1e-6)
-    throw UserError({"weights of 50 % alone can be 2:4", {}, "another sparsity", "50 %"});
+    throw UserError("weights of 50 % alone can be 2:4", "another sparsity", "50 %");
   const std::uint64_t seed = seed_of_shape(workload);
   const WeightMatrix dense =
       dense_weights(workload.matrix.rows, workload.matrix.columns, workload.dtype, seed);

@@ -3,7 +3,6 @@
 
 #include <weft/search/measure/contestants.h>
 
-#include <cstdint>
 #include <vector>
 
 namespace weft {

@@ -268,9 +268,9 @@ std::string Worker::last_words() const {
   constexpr off_t most = 2000;
   const off_t size = lseek(said_, 0, SEEK_END);
   if (size <= 0) return {};
-  std::string text(static_cast<std::size_t>(std::min(size, most)), '\0');
+  std::string text(std::min(size, most), '\0');
   const ssize_t count = pread(said_, text.data(), text.size(), std::max<off_t>(0, size - most));
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+  text.resize(std::max<ssize_t>(0, count));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

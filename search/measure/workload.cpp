@@ -130,9 +130,9 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
   workload.dtype = dtype;
   const std::int64_t columns = chosen.problem.k * chosen.problem.image_groups;
   if (columns > std::numeric_limits<std::int32_t>::max() / std::max<std::int64_t>(1, chosen.problem.m))
-    throw UserError({"a problem is too large", "problem " + chosen.problem.id,
-                     fmt::format("{} x {} weights", chosen.problem.m, columns),
-                     fmt::format("at most {}", std::numeric_limits<std::int32_t>::max())});
+    throw UserError("a problem is too large", "problem " + chosen.problem.id,
+                    fmt::format("{} x {} weights", chosen.problem.m, columns),
+                    fmt::format("at most {}", std::numeric_limits<std::int32_t>::max()));
   workload.algorithm = algorithm_of(chosen.problem, dtype);
   const std::uint64_t seed =
       own_seed ? *own_seed : chosen.seed.value_or(seed_of(chosen.problem, chosen.sparsity));
@@ -148,11 +148,10 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
     }
     workload.b = std::make_shared<const Array>(normal_array(dtype, std::move(shape_of_b), seed + 1));
   } else {
-    if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity)) {
+    if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity))
       read_real(workload, *entry, seed);
-    } else {
+    else
       draw(workload, chosen.sparsity, seed);
-    }
     workload.b = std::make_shared<const Array>(random_array(dtype, std::move(shape_of_b), seed + 1));
   }
   if (chosen.problem.image_groups > 1)

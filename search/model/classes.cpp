@@ -34,7 +34,7 @@ std::vector<int> normalised_classes(const TimingTable& table, const std::vector<
       if (labels[index] >= 0 || std::ranges::find(suiting[index], chosen) == suiting[index].end()) continue;
       labels[index] = chosen;
       --left;
-      for (const int c : suiting[index]) --popularity[static_cast<std::size_t>(c)];
+      for (const int c : suiting[index]) --popularity[c];
     }
   }
   return labels;

@@ -116,7 +116,7 @@ class Growing {
     const std::size_t cut = begin + static_cast<std::size_t>(middle - part.begin());
     const int left = grow(begin, cut, height + 1);
     const int right = grow(cut, end, height + 1);
-    DecisionTree::Node& node = nodes_[static_cast<std::size_t>(number)];
+    DecisionTree::Node& node = nodes_[number];
     node.feature = static_cast<int>(split->feature);
     node.threshold = split->threshold;
     node.left = left;
@@ -140,7 +140,7 @@ class Growing {
     node.samples = samples.size();
     node.ranking.resize(sums.size());
     std::iota(node.ranking.begin(), node.ranking.end(), 0);
-    std::ranges::stable_sort(node.ranking, {}, [&](int i) { return sums[static_cast<std::size_t>(i)]; });
+    std::ranges::stable_sort(node.ranking, {}, [&](int i) { return sums[i]; });
     score(node, samples);
     if (node.ranking.size() > ranked_classes) node.ranking.resize(ranked_classes);
     return node;
@@ -150,11 +150,10 @@ class Growing {
   void score(DecisionTree::Node& node, std::span<const std::size_t> samples) const {
     const auto best = static_cast<std::size_t>(node.ranking.front());
     for (const std::size_t sample : samples) {
-      if (!set_.was_tried(sample, best)) {
+      if (!set_.was_tried(sample, best))
         ++node.untried;
-      } else {
+      else
         node.slow_down += set_.slow_down(sample, best);
-      }
     }
     const std::size_t tried = samples.size() - node.untried;
     if (tried > 0) node.slow_down /= static_cast<double>(tried);
@@ -203,7 +202,7 @@ DecisionTree::DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   internal_check(!nodes_.empty(), "a tree without nodes");
   const auto size = static_cast<int>(nodes_.size());
   for (int i = 0; i < size; ++i) {
-    const Node& node = nodes_[static_cast<std::size_t>(i)];
+    const Node& node = nodes_[i];
     const auto follows = [&](int child) { return child > i && child < size; };
     internal_check(node.feature < 0 ? !node.ranking.empty() : follows(node.left) && follows(node.right),
                    "a tree's node without its children, or a leaf without a class");
@@ -212,11 +211,11 @@ DecisionTree::DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
 
 std::size_t DecisionTree::leaf_of(std::span<const double> features) const {
   if (nodes_.empty())
-    throw UserError({"a tree has nothing to say", "DecisionTree", "no nodes", "one of fit_tree()"});
+    throw UserError("a tree has nothing to say", "DecisionTree", "no nodes", "one of fit_tree()");
   std::size_t at = 0;
   while (nodes_[at].feature >= 0) {
     const Node& node = nodes_[at];
-    const bool left = features[static_cast<std::size_t>(node.feature)] <= node.threshold;
+    const bool left = features[node.feature] <= node.threshold;
     at = static_cast<std::size_t>(left ? node.left : node.right);
   }
   return at;
@@ -226,8 +225,7 @@ int DecisionTree::height() const {
   std::vector<int> heights(nodes_.size());
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     if (nodes_[i].feature < 0) continue;
-    heights[i] = 1 + std::max(heights[static_cast<std::size_t>(nodes_[i].left)],
-                              heights[static_cast<std::size_t>(nodes_[i].right)]);
+    heights[i] = 1 + std::max(heights[nodes_[i].left], heights[nodes_[i].right]);
   }
   return heights.empty() ? 0 : heights.front();
 }
@@ -242,7 +240,7 @@ std::vector<double> DecisionTree::importance(std::size_t width) const {
   double sum = 0;
   for (const Node& node : nodes_) {
     if (node.feature < 0) continue;
-    shares[static_cast<std::size_t>(node.feature)] += node.decrease;
+    shares[node.feature] += node.decrease;
     sum += node.decrease;
   }
   if (sum > 0) {
@@ -253,8 +251,8 @@ std::vector<double> DecisionTree::importance(std::size_t width) const {
 
 DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options) {
   if (set.size() == 0 || set.classes == 0)
-    throw UserError({"a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
-                     "at least one of each"});
+    throw UserError("a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
+                    "at least one of each");
   return Growing(set, options)();
 }
 

@@ -147,7 +147,7 @@ class Emitting {
                            cpp_ ? "// " + remark : "/* " + remark + " */");
       return;
     }
-    const Feature& feature = features()[static_cast<std::size_t>(one.feature)];
+    const Feature& feature = features()[one.feature];
     const std::string limit =
         feature.is_size ? std::to_string(largest_size(one.threshold)) : fmt::format("{:.17g}", one.threshold);
     text_ += fmt::format("{}if ({} <= {}) {{\n", indent, feature.name, limit);
@@ -181,7 +181,7 @@ std::int64_t largest_size(double threshold) {
   return size;
 }
 
-std::string source_of(const Predictor& predictor, TreeLanguage language, std::source_location place) {
+std::string source_of(const Predictor& predictor, TreeLanguage language, CallPlace place) {
   user_call(place, [&] { predictor.require_tree("a predictor cannot be made into source"); });
   return Emitting(predictor, language)();
 }

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
-#include <string>
 
 namespace weft {
 namespace {
@@ -182,20 +180,13 @@ std::string expression_of_part(std::size_t part, const FeatureValues& values, co
   const double processors = processors_in(values);
   const std::string share = fmt::format("blocks / {}", processors);
   switch (part) {
-    case once:
-      return {};
-    case steps_alone:
-      return "steps";
-    case share_of_steps:
-      return fmt::format("({} * steps)", share);
-    case share_alone:
-      return fmt::format("({})", share);
-    case read:
-      return "(k * n)";
-    case written:
-      return "(m * n)";
-    default:
-      break;
+    case once: return {};
+    case steps_alone: return "steps";
+    case share_of_steps: return fmt::format("({} * steps)", share);
+    case share_alone: return fmt::format("({})", share);
+    case read: return "(k * n)";
+    case written: return "(m * n)";
+    default: break;
   }
   const std::size_t of_waves = part - waves;
   const std::string whole = fmt::format("{}(blocks, {})", up, processors * resident_blocks[of_waves / 2]);
@@ -256,7 +247,7 @@ FittedTimes::FittedTimes(const TimingTable& table, const std::vector<std::size_t
     }
     const std::size_t before = fits_.size();
     for (std::size_t c = 0; c < classes.size(); ++c) {
-      const TileShape shape = tile_shape(table.configurations[static_cast<std::size_t>(classes[c])]);
+      const TileShape shape = tile_shape(table.configurations[classes[c]]);
       std::vector<TimeParts> rows;
       for (const TimingTable::Problem* problem : of_kind) {
         if (!problem->measured(classes[c])) continue;

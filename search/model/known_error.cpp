@@ -50,16 +50,11 @@ double of_tiles(const ProblemSummary& problem, std::string_view recipe, const Kn
 /// Of sparsert, by how it reads the weights.
 double of_form(const KnobValues& point) {
   switch (static_cast<SparseRtForm>(number(point, "form"))) {
-    case SparseRtForm::baked:
-      return 1.55;
-    case SparseRtForm::streaming:
-      return 1.75;
-    case SparseRtForm::pieces:
-      return 1.65;
-    case SparseRtForm::row_per_warp:
-      return 1.6;
-    default:
-      return 1.8;
+    case SparseRtForm::baked: return 1.55;
+    case SparseRtForm::streaming: return 1.75;
+    case SparseRtForm::pieces: return 1.65;
+    case SparseRtForm::row_per_warp: return 1.6;
+    default: return 1.8;
   }
 }
 
@@ -151,7 +146,7 @@ std::string_view name_of(Faster faster) {
 Comparison compared(double ratio, const KnownError& dense, const KnownError& sparse) {
   const double least = dense.least / sparse.most, most = dense.most / sparse.least;
   Comparison comparison{Faster::none, std::max(1 / least, most)};
-  if (ratio * least > 1) comparison.faster = Faster::sparse;
+  if (ratio * least > 1) comparison.faster = Faster::kernel;
   if (ratio * most < 1) comparison.faster = Faster::dense;
   return comparison;
 }

@@ -50,8 +50,8 @@ std::optional<KnownError> error_of_dense_bound(const ProblemSummary& problem, co
 /// the one that it was compared with (docs/simulator.md).
 std::optional<KnownError> error_of_simulator(std::string_view recipe, const Target& target);
 
-/// Which of two is faster, as far as their times can say.
-enum class Faster : std::uint8_t { sparse, dense, none };
+/// Which of two is faster, the sparse kernel or the dense product, as far as their times can say.
+enum class Faster : std::uint8_t { kernel, dense, none };
 /// "sparse", "dense", "none"
 std::string_view name_of(Faster faster);
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/list.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/model/predict.h>
@@ -33,7 +32,7 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
   const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
   const Recipe& recipe = recipe_for(problem.format);
   try {
-    return {recipe.write(problem.algorithm, weights, target, {}, std::source_location::current()),
+    return {recipe.write(problem.algorithm, weights, target, {}, CallPlace()),
             std::string(recipe.name),
             {},
             false,
@@ -46,12 +45,12 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
 }  // namespace
 
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device, std::source_location place) {
+                   const DeviceNumbers& device, CallPlace place) {
   return user_call(place, [&] {
     const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format, 4096);
     std::vector<Prediction::PassedOver> passed_over;
     for (const int number : predictor.ranking(features_of(summary, device))) {
-      const Configuration& configuration = predictor.classes[static_cast<std::size_t>(number)];
+      const Configuration& configuration = predictor.classes[number];
       std::string reason;
       if (std::optional<Prediction> found = tried(configuration, problem, target, reason)) {
         found->passed_over = std::move(passed_over);

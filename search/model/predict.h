@@ -1,10 +1,10 @@
 // A schedule for a problem that nobody measured.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/spaces/space.h>
 
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -28,6 +28,6 @@ struct Prediction {
 /// always one. Throws as default_schedule() where not even that can be made; UserError for a predictor
 /// without a tree.
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device, std::source_location place = std::source_location::current());
+                   const DeviceNumbers& device, CallPlace place = {});
 
 }  // namespace weft

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/model/classes.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/records/json_fields.h>
@@ -15,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const Feature& feature_of(const DecisionTree::Node& node) {
-  return features()[static_cast<std::size_t>(node.feature)];
+  return features()[node.feature];
 }
 
 /// Without the knobs that are the same in all classes: those say nothing where classes stand side by side.
@@ -55,8 +54,7 @@ std::string text_of_times(const Predictor& predictor, const std::vector<std::str
       text += fmt::format(", {} = {}", features()[i].name, kinds[kind].least[i]);
     text += "\n";
     for (const FittedTimes::Fit& fit : predictor.times.fits()) {
-      if (fit.kind == kind)
-        text += fmt::format("  {}: {}\n", names[static_cast<std::size_t>(fit.number)], sum_of(fit));
+      if (fit.kind == kind) text += fmt::format("  {}: {}\n", names[fit.number], sum_of(fit));
     }
   }
   return text + (kinds.empty() ? "" : "\n");
@@ -81,15 +79,14 @@ void print_node(const Predictor& predictor, const std::vector<std::string>& name
 
 Json json_of_node(const DecisionTree::Node& node) {
   Json json;
-  if (node.feature >= 0) {
+  if (node.feature >= 0)
     json = {{"feature", feature_of(node).name},
             {"threshold", node.threshold},
             {"left", node.left},
             {"right", node.right},
             {"decrease", node.decrease}};
-  } else {
+  else
     json["ranking"] = node.ranking;
-  }
   json["samples"] = node.samples;
   json["untried"] = node.untried;
   json["slow_down"] = node.slow_down;
@@ -228,14 +225,14 @@ class Reading {
         fields.required<std::int64_t>("kind", std::int64_t{0}, static_cast<std::int64_t>(kinds) - 1));
     fields.need("class");
     fields.read("class", fit.number, 0, static_cast<int>(classes.size()) - 1);
-    fit.shape = tile_shape(classes[static_cast<std::size_t>(fit.number)]);
+    fit.shape = tile_shape(classes[fit.number]);
     fields.need("microseconds");
     const JsonFields parts = fields.object("microseconds");
     for (const auto& [name, value] : fields.need("microseconds").items()) {
       const auto part = std::ranges::find(part_names(), name);
       if (part == part_names().end())
         fields.refuse("microseconds", name, fmt::format("parts: {}", fmt::join(part_names(), ", ")));
-      parts.read(name, fit.microseconds[static_cast<std::size_t>(part - part_names().begin())], 0.0);
+      parts.read(name, fit.microseconds[part - part_names().begin()], 0.0);
     }
     return fit;
   }
@@ -319,10 +316,10 @@ class Reading {
 
 void Predictor::require_tree(const char* doing) const {
   if (!tree.nodes().empty() && !classes.empty()) return;
-  throw UserError({doing, "Predictor", "no tree", "one of make_predictor() or predictor_of()"});
+  throw UserError(doing, "Predictor", "no tree", "one of make_predictor() or predictor_of()");
 }
 
-std::vector<int> Predictor::ranking(const FeatureValues& values, std::source_location place) const {
+std::vector<int> Predictor::ranking(const FeatureValues& values, CallPlace place) const {
   user_call(place, [&] { require_tree("a predictor has nothing to rank"); });
   std::vector<int> ranked;
   for (const FittedTimes::Expected& one : times.ranking(values)) ranked.push_back(one.number);
@@ -333,20 +330,20 @@ namespace {
 
 void require_labels(const TimingTable& table, const std::vector<int>& labels) {
   if (table.problems.empty())
-    throw UserError({"a predictor cannot be made", "TimingTable::problems", "no problems", "at least one"});
+    throw UserError("a predictor cannot be made", "TimingTable::problems", "no problems", "at least one");
   const bool fit = labels.size() == table.problems.size() && std::ranges::all_of(labels, [&](int label) {
                      return label >= 0 && static_cast<std::size_t>(label) < table.configurations.size();
                    });
   if (!fit)
-    throw UserError({"a predictor cannot be made", "labels",
-                     fmt::format("{} labels of {} problems", labels.size(), table.problems.size()),
-                     "for each problem the number of one of its configurations"});
+    throw UserError("a predictor cannot be made", "labels",
+                    fmt::format("{} labels of {} problems", labels.size(), table.problems.size()),
+                    "for each problem the number of one of its configurations");
 }
 
 }  // namespace
 
 Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
-                         std::source_location place) {
+                         CallPlace place) {
   user_call(place, [&] { require_labels(table, labels); });
   const std::vector<int> classes = distinct(labels);
   std::vector<std::size_t> problems;
@@ -360,8 +357,7 @@ Predictor make_predictor(const TimingTable& table, const std::vector<int>& label
   const TrainingSet set = training_set(table, problems, labels, classes);
   predictor.tree = fit_tree(set, options);
   predictor.times = FittedTimes(table, problems, classes);
-  for (const int number : classes)
-    predictor.classes.push_back(table.configurations[static_cast<std::size_t>(number)]);
+  for (const int number : classes) predictor.classes.push_back(table.configurations[number]);
   predictor.training.problems = problems.size();
   predictor.training.matrices = matrices.size();
   predictor.training.targets.assign(targets.begin(), targets.end());
@@ -378,7 +374,7 @@ std::string score_of_leaf(const DecisionTree::Node& leaf) {
                      leaf.samples - leaf.untried == 1 ? "other" : "others");
 }
 
-std::string text_of(const Predictor& predictor, std::source_location place) {
+std::string text_of(const Predictor& predictor, CallPlace place) {
   user_call(place, [&] { predictor.require_tree("a predictor cannot be printed"); });
   const std::vector<std::string> names = short_names(predictor.classes);
   std::string text = text_of_times(predictor, names);
@@ -397,7 +393,7 @@ std::string json_of(const Predictor& predictor) {
   return text_of_document(json);
 }
 
-Predictor predictor_of(std::string_view json, const std::string& origin, std::source_location place) {
+Predictor predictor_of(std::string_view json, const std::string& origin, CallPlace place) {
   return user_call(place, [&] {
     const JsonOrigin document{"a decision tree cannot be read", origin, "a file that weft train wrote"};
     const Json parsed = parse_json(json, document);

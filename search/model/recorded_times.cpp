@@ -3,7 +3,6 @@
 #include <weft/search/model/recorded_times.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -13,8 +12,8 @@ namespace {
 std::int64_t size_of_problem(const Record& record, const char* name) {
   const std::int64_t size = record.problem.size(name);
   if (size < 1)
-    throw UserError({"a record does not say how large its problem is", "record " + record.id,
-                     fmt::format("no size {}", name), "M, K and N, from 1 on"});
+    throw UserError("a record does not say how large its problem is", "record " + record.id,
+                    fmt::format("no size {}", name), "M, K and N, from 1 on");
   return size;
 }
 
@@ -46,8 +45,8 @@ ProblemSummary summary_of(const Record& record) {
   const std::string dtype = record.problem.word("dtype");
   const auto known = dtype_named(dtype);
   if (!known)
-    throw UserError({"a record has an unknown element type", "record " + record.id,
-                     dtype.empty() ? "none" : dtype, "f32, f16, bf16 or f64"});
+    throw UserError("a record has an unknown element type", "record " + record.id,
+                    dtype.empty() ? "none" : dtype, "f32, f16, bf16 or f64");
   problem.dtype = *known;
   problem.convolution = record.kernel == "conv2d";
   problem.stored = record.pattern.stored;

@@ -32,7 +32,7 @@ struct TimingTable {
     std::vector<double> microseconds;  ///< one a configuration; infinity where it was not measured, or failed
     int usual = -1;                    ///< the configuration that a recipe takes unasked; -1: not known
 
-    double time(int configuration) const { return microseconds[static_cast<std::size_t>(configuration)]; }
+    double time(int configuration) const { return microseconds[configuration]; }
     bool measured(int configuration) const {
       return time(configuration) < std::numeric_limits<double>::infinity();
     }

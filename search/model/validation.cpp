@@ -37,13 +37,13 @@ std::vector<std::size_t> parts_of(const TimingTable& table, const ValidationOpti
 void check_parts(const TimingTable& table, const ValidationOptions& options) {
   const std::size_t count = count_of(table.matrices());
   if (count < 2)
-    throw UserError({"a predictor needs several matrices", "the times to learn from",
-                     count == 1 ? "one matrix" : "none",
-                     "two or more, so that each can be judged by what the others teach: weft tune on another "
-                     "weight, into the same database"});
+    throw UserError("a predictor needs several matrices", "the times to learn from",
+                    count == 1 ? "one matrix" : "none",
+                    "two or more, so that each can be judged by what the others teach: weft tune on another "
+                    "weight, into the same database");
   if (options.folds == 1)
-    throw UserError({"one part cannot be judged by others", "the parts that matrices are dealt into", "1",
-                     fmt::format("2 to {}, or 0: each matrix by all others", count)});
+    throw UserError("one part cannot be judged by others", "the parts that matrices are dealt into", "1",
+                    fmt::format("2 to {}, or 0: each matrix by all others", count));
 }
 
 /// The classes that occur in some problems, with the set to learn from.
@@ -64,10 +64,10 @@ struct Lesson {
 int first_measured(const TimingTable::Problem& problem, const std::vector<int>& ranking,
                    const std::vector<int>& classes) {
   for (const int number : ranking) {
-    const int configuration = classes[static_cast<std::size_t>(number)];
+    const int configuration = classes[number];
     if (problem.measured(configuration)) return configuration;
   }
-  return classes[static_cast<std::size_t>(ranking.front())];
+  return classes[ranking.front()];
 }
 
 /// `learn` makes a model of a lesson, which has ranking(features).
@@ -132,8 +132,7 @@ Score validate_times(const TimingTable& table, const TreeOptions& tree, const Va
     Predictor predictor;
     predictor.times = FittedTimes(table, lesson.problems, lesson.classes);
     predictor.tree = fit_tree(lesson.set, tree);
-    for (const int number : lesson.classes)
-      predictor.classes.push_back(table.configurations[static_cast<std::size_t>(number)]);
+    for (const int number : lesson.classes) predictor.classes.push_back(table.configurations[number]);
     return predictor;
   });
 }
@@ -188,7 +187,7 @@ Score score_bound(const TimingTable& table, const Labelling& labelling) {
     double least = 0;
     for (int c = 0; c < static_cast<int>(table.configurations.size()); ++c) {
       if (!problem.measured(c)) continue;
-      const Configuration& configuration = table.configurations[static_cast<std::size_t>(c)];
+      const Configuration& configuration = table.configurations[c];
       const double bound =
           bound_of(problem.summary, configuration.recipe, configuration.point, target).microseconds;
       if (best >= 0 && bound >= least) continue;

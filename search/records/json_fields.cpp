@@ -53,17 +53,17 @@ nlohmann::ordered_json parse_json(std::string_view text, const JsonOrigin& origi
                         : end == text.size()
                             ? "the text ends in the middle of a value"
                             : "no JSON from " + shown(std::string(text.substr(end, 20))) + " on";
-    throw UserError({origin.what, place, std::move(found), origin.accepted});
+    throw UserError(origin.what, place, std::move(found), origin.accepted);
   } catch (const nlohmann::json::exception&) {
-    throw UserError({origin.what, origin.file, "a number that is too large", origin.accepted});
+    throw UserError(origin.what, origin.file, "a number that is too large", origin.accepted);
   }
 }
 
 JsonFields::JsonFields(const Json& json, const JsonOrigin& origin, std::string place)
     : json_(&json), origin_(&origin), at_(std::move(place)) {
   if (!json.is_object())
-    throw UserError({origin.what, joined(origin.file, at_), shown(json),
-                     at_.empty() ? origin.accepted : "an object with named fields"});
+    throw UserError(origin.what, joined(origin.file, at_), shown(json),
+                    at_.empty() ? origin.accepted : "an object with named fields");
 }
 
 const JsonFields::Json* JsonFields::find(const std::string& name) const {
@@ -77,7 +77,7 @@ std::string JsonFields::place_of(const std::string& name) const {
 
 void JsonFields::refuse(const std::string& name, const std::string& found,
                         const std::string& accepted) const {
-  throw UserError({origin_->what, joined(origin_->file, place_of(name)), found, accepted});
+  throw UserError(origin_->what, joined(origin_->file, place_of(name)), found, accepted);
 }
 
 const JsonFields::Json& JsonFields::need(const std::string& name) const {

@@ -88,17 +88,15 @@ RecordFile::RecordFile(std::string path, Mode mode) : path_(std::move(path)) {
   const int flags = mode == Mode::append ? O_RDWR | O_APPEND | O_CREAT : O_RDONLY;
   descriptor_ = open(path_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0 && mode == Mode::read)
-    throw UserError({"cannot read " + path_,
-                     {},
-                     errno == ENOENT ? "no such file" : std::strerror(errno),
-                     "a database that weft tune --db wrote"});
+    throw UserError("cannot read " + path_, errno == ENOENT ? "no such file" : std::strerror(errno),
+                    "a database that weft tune --db wrote");
   if (descriptor_ < 0) fail(mode == Mode::append ? "write" : "read", path_, errno);
   try {
     struct stat status{};
     if (fstat(descriptor_, &status) != 0) fail("read", path_, errno);
     regular_ = S_ISREG(status.st_mode);
     if (!regular_ && mode == Mode::read)
-      throw UserError({"a database of trials cannot be read", path_, "no regular file", "a file"});
+      throw UserError("a database of trials cannot be read", path_, "no regular file", "a file");
     refresh();
   } catch (...) {
     close(descriptor_);
@@ -148,13 +146,13 @@ void RecordFile::check_header(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const auto number = json.is_object() ? json.find("weftdb") : json.end();
   if (number == json.end())
-    throw UserError({"a file is no database of trials", path_ + ":1", io::in_quotes(line.substr(0, 80)),
-                     R"(a file that weft tune --db wrote, whose first line is as {"weftdb":1})"});
+    throw UserError("a file is no database of trials", path_ + ":1", io::in_quotes(line.substr(0, 80)),
+                    R"(a file that weft tune --db wrote, whose first line is as {"weftdb":1})");
   if (*number == version) return;
   const bool later = number->is_number() && number->get<double>() >= version + 1;
   throw UserError(
-      {later ? "a database of trials is of a later version" : "a database of trials has no such version",
-       path_ + ":1, weftdb", number->dump(), std::to_string(version)});
+      later ? "a database of trials is of a later version" : "a database of trials has no such version",
+      path_ + ":1, weftdb", number->dump(), std::to_string(version));
 }
 
 void RecordFile::take_line(const std::string& line) {
@@ -166,8 +164,8 @@ void RecordFile::take_line(const std::string& line) {
     keys_.insert(records_.back().record.key());
   } catch (const UserError& error) {
     if (warned_rest_ != consumed_ + 1)
-      warnings_.push_back(UserError({error.report().what, place_of_line(path_, lines_, error.report().where),
-                                     error.report().found, error.report().accepted})
+      warnings_.push_back(UserError(error.report().what, place_of_line(path_, lines_, error.report().where),
+                                    error.report().found, error.report().accepted)
                               .what());
   }
 }
@@ -176,14 +174,14 @@ void RecordFile::check_architecture(const Record& record, const Record& first) c
   const std::string own = architecture_of(record.target.name);
   const std::string of_first = architecture_of(first.target.name);
   if (own != of_first)
-    throw UserError({"records of two architectures go into one database", path_, of_first + " and " + own,
-                     "those of one, or --allow-arch to have both in one"});
+    throw UserError("records of two architectures go into one database", path_, of_first + " and " + own,
+                    "those of one, or --allow-arch to have both in one");
   for (const StoredRecord& other : records_) {
     const std::string found = architecture_of(other.record.target.name);
     if (found == own) continue;
-    throw UserError({"a database of trials is of another architecture", place_of_line(path_, other.line, {}),
-                     found + ", and the new record is of " + own,
-                     "records of " + found + ", another file, or --allow-arch to have both in one"});
+    throw UserError("a database of trials is of another architecture", place_of_line(path_, other.line, {}),
+                    found + ", and the new record is of " + own,
+                    "records of " + found + ", another file, or --allow-arch to have both in one");
   }
 }
 

@@ -87,11 +87,10 @@ void put_measured(Json& json, const Record& record) {
 /// Sizes are whole numbers and words are texts, under names of the operation's own.
 void read_problem(const Json& json, const JsonFields& fields, Record::Problem& problem) {
   for (const auto& [name, value] : json.items()) {
-    if (value.is_string()) {
+    if (value.is_string())
       fields.read(name, problem.words[name]);
-    } else {
+    else
       fields.read(name, problem.sizes[name], std::int64_t{0});
-    }
   }
 }
 

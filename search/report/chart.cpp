@@ -102,11 +102,10 @@ class Drawing {
 
   void draw(const Series& series, std::size_t colour) {
     if (series.kind == Series::Kind::points) {
-      for (const ChartPoint& point : series.points) {
+      for (const ChartPoint& point : series.points)
         text_ += fmt::format(
             "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\" class=\"c{}\"><title>{}</title></circle>",
             across(point.x), up(point.y), colour, escaped(point.label));
-      }
       return;
     }
     std::string path;
@@ -138,13 +137,12 @@ class Drawing {
     for (std::size_t i = 0; i < names.size(); ++i) {
       const double line = y + 16 + 16 * static_cast<double>(i);
       const auto [series, colour] = names[i];
-      if (series->kind == Series::Kind::points) {
+      if (series->kind == Series::Kind::points)
         text_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" class=\"c{}\"/>", x + 12, line - 4,
                              colour);
-      } else {
+      else
         text_ += fmt::format("<polyline points=\"{0:.1f},{2:.1f} {1:.1f},{2:.1f}\" class=\"l{3}\"/>", x + 5,
                              x + 18, line - 4, colour);
-      }
       text_ += text_at(x + 22, line, series->name, "tick", "start");
     }
   }
@@ -205,23 +203,12 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
     }
   }
   return out;

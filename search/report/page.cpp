@@ -71,9 +71,9 @@ class Page {
   explicit Page(const PageInput& input)
       : input_(input), problems_(problems_of(input.records)), chosen_(most_tried(problems_)) {
     if (chosen_ == nullptr)
-      throw UserError({"there is nothing to report", input.files.empty() ? "" : input.files.front(),
-                       fmt::format("{} records, none with a problem", input.records.size()),
-                       "a database of weft tune, whose records say M, K, N and dtype"});
+      throw UserError("there is nothing to report", input.files.empty() ? "" : input.files.front(),
+                      fmt::format("{} records, none with a problem", input.records.size()),
+                      "a database of weft tune, whose records say M, K, N and dtype");
   }
 
   std::string operator()() {

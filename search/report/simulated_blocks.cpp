@@ -130,13 +130,12 @@ std::string json_line(const SimulatedBlocks& result, const std::string& suite) {
   const SuiteProblem& problem = result.chosen.problem;
   Json entries = Json::array();
   for (const auto& [name, time] : {std::pair("one width", &result.uniform),
-                                   std::pair("hb_ell", &result.hybrid), std::pair("dense", &result.dense)}) {
+                                   std::pair("hb_ell", &result.hybrid), std::pair("dense", &result.dense)})
     entries.push_back({{"name", name},
                        {"clocks", time->clocks},
                        {"bound", time->bound},
                        {"blocks", time->blocks},
                        {"wrong", !time->wrong.empty()}});
-  }
   return Json{{"suite", suite},
               {"device", device_of_simulated_suites},
               {"problem", {{"id", problem.id}, {"M", problem.m}, {"K", problem.k}, {"N", problem.n}}},

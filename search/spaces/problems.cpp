@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/spaces/problems.h>
 
 #include <limits>
@@ -56,12 +55,9 @@ void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> outpu
 template <class T>
 std::vector<T> in_layout(ImageLayout layout, T image, T channel, T height, T width) {
   switch (layout) {
-    case ImageLayout::nchw:
-      return {image, channel, height, width};
-    case ImageLayout::nhwc:
-      return {image, height, width, channel};
-    case ImageLayout::chwn:
-      return {channel, height, width, image};
+    case ImageLayout::nchw: return {image, channel, height, width};
+    case ImageLayout::nhwc: return {image, height, width, channel};
+    case ImageLayout::chwn: return {channel, height, width, image};
   }
   throw InternalError("a layout without an order");
 }
@@ -86,7 +82,7 @@ std::optional<ImageLayout> layout_named(std::string_view name) {
 }
 
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,
-                         std::source_location place) {
+                         CallPlace place) {
   return user_call(place, [&] {
     Algorithm algorithm;
     algorithm.name = "spmm";
@@ -121,8 +117,8 @@ void require_extents(const Convolution& c) {
     // Sums and products of two such numbers fit 63 bits.
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (value < least || value > most)
-      throw UserError({"a convolution cannot have that size", std::string("convolution, ") + name,
-                       std::to_string(value), fmt::format("{} to {}", least, most)});
+      throw UserError("a convolution cannot have that size", std::string("convolution, ") + name,
+                      std::to_string(value), fmt::format("{} to {}", least, most));
   }
 }
 
@@ -133,13 +129,13 @@ std::array<std::int64_t, 2> output_of(const Convolution& c) {
     const std::int64_t reach = c.dilation[i] * (c.filter[i] - 1) + 1;
     const std::int64_t padded = c.image[i] + 2 * c.pad[i];
     if (padded < reach) {
-      throw UserError(
-          {"the filter does not fit the image", i == 0 ? "convolution, height" : "convolution, width",
-           fmt::format("image {}, pad {}, filter {}, dilation {}", c.image[i], c.pad[i], c.filter[i],
-                       c.dilation[i]),
-           fmt::format("image + 2 pad, here {}, of at least dilation * (filter - 1) + 1, here {}: "
-                       "pad {} would do",
-                       padded, reach, (reach - c.image[i] + 1) / 2)});
+      throw UserError("the filter does not fit the image",
+                      i == 0 ? "convolution, height" : "convolution, width",
+                      fmt::format("image {}, pad {}, filter {}, dilation {}", c.image[i], c.pad[i],
+                                  c.filter[i], c.dilation[i]),
+                      fmt::format("image + 2 pad, here {}, of at least dilation * (filter - 1) + 1, here {}: "
+                                  "pad {} would do",
+                                  padded, reach, (reach - c.image[i] + 1) / 2));
     }
     size[i] = (padded - reach) / c.stride[i] + 1;
   }
@@ -148,7 +144,7 @@ std::array<std::int64_t, 2> output_of(const Convolution& c) {
 
 }  // namespace
 
-std::array<std::int64_t, 2> Convolution::output(std::source_location place) const {
+std::array<std::int64_t, 2> Convolution::output(CallPlace place) const {
   return user_call(place, [&] { return output_of(*this); });
 }
 
@@ -190,7 +186,7 @@ Algorithm algorithm_of(const Convolution& c, DType dtype, const Epilogue& epilog
 }  // namespace
 
 Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue,
-                                std::source_location place) {
+                                CallPlace place) {
   return user_call(place, [&] { return algorithm_of(convolution, dtype, epilogue); });
 }
 

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
+#include <weft/dsl/errors.h>
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <source_location>
-#include <string>
 #include <string_view>
 
 namespace weft {
@@ -25,7 +24,7 @@ struct Epilogue {
 
 /// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A. UserError for extents below 1.
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {},
-                         std::source_location place = std::source_location::current());
+                         CallPlace place = {});
 
 /// Which of batch, channels, height and width follow one another in memory. chwn has the batch innermost, as
 /// Huang et al., "Shfl-BW" (DAC 2022), section IV: then a convolution is a product whose rows are contiguous.
@@ -47,12 +46,12 @@ struct Convolution {
   ImageLayout layout = ImageLayout::nchw;
 
   /// UserError when the filter does not fit the padded image, or an extent is below 1 or beyond 2^31 - 1.
-  std::array<std::int64_t, 2> output(std::source_location place = std::source_location::current()) const;
+  std::array<std::int64_t, 2> output(CallPlace place = {}) const;
 };
 
 /// C[b, f, p, q] = epilogue(sum over c, r, s of A[f, c, r, s] * B[b, c, stride p + dilation r - pad, …]) with
 /// sparse A; with the layout nhwc, B and C have their channels last, with chwn their images.
 Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue = {},
-                                std::source_location place = std::source_location::current());
+                                CallPlace place = {});
 
 }  // namespace weft

@@ -12,8 +12,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-
 constexpr std::int64_t most_replays = 4096;
 
 std::vector<ir::Knob> replayed_knobs_of(const Schedule& schedule) {
@@ -119,9 +117,9 @@ std::vector<Constraint> constraints_of(const Schedule& schedule, std::int64_t re
   for (const ir::Knob& knob : knobs) {
     choices *= std::min<std::int64_t>(most_replays + 1, std::ssize(knob.values));
     if (choices > most_replays)
-      throw UserError({"a schedule has too many open numbers", schedule.algorithm().name,
-                       fmt::format("more than {} choices of those that change what steps make", most_replays),
-                       "fewer values of them: knob(\"depth\", {2, 4})"});
+      throw UserError("a schedule has too many open numbers", schedule.algorithm().name,
+                      fmt::format("more than {} choices of those that change what steps make", most_replays),
+                      "fewer values of them: knob(\"depth\", {2, 4})");
   }
   Conditions conditions(schedule, resident_blocks);
   for_each_point({}, knobs, SIZE_MAX, [&](std::span<const std::int64_t> point) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/step_arguments.h>
@@ -26,11 +25,9 @@ const ir::Knob& knob_named(const Space& space, const std::string& name) {
   const auto found = std::ranges::find(space.knobs(), name, &ir::Knob::name);
   if (found != space.knobs().end()) return *found;
   const std::vector<std::string_view> names = names_of(space.knobs());
-  throw UserError({fmt::format("{} has no such knob", space.recipe()),
-                   {},
-                   name,
-                   names.empty() ? "none: it has no knobs"
-                                 : fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
+  throw UserError(fmt::format("{} has no such knob", space.recipe()), name,
+                  names.empty() ? "none: it has no knobs"
+                                : fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 Points points_of(const std::vector<ir::Knob>& knobs, const std::vector<Constraint>& conditions) {
@@ -52,25 +49,25 @@ std::int64_t value_of_number(const std::string& knob, std::string_view word) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   constexpr std::int64_t most = 1'000'000;
   if (error != std::errc() || end != word.data() + word.size() || value < 0 || value > most)
-    throw UserError({"a knob cannot be read", "knob " + knob, std::string(word.substr(0, longest_shown)),
-                     fmt::format("a whole number from 0 to {}", most)});
+    throw UserError("a knob cannot be read", "knob " + knob, std::string(word.substr(0, longest_shown)),
+                    fmt::format("a whole number from 0 to {}", most));
   return value;
 }
 
 void require_problem(const SpaceProblem& problem) {
   const bool whole = !problem.algorithm.operands.empty() && problem.matrix != nullptr;
   if (!whole)
-    throw UserError({"there is nothing to make a space for", "SpaceProblem",
-                     problem.matrix == nullptr ? "no weights" : "no algorithm",
-                     "an algorithm, as of spmm_algorithm() or algorithm(), and a WeightMatrix"});
+    throw UserError("there is nothing to make a space for", "SpaceProblem",
+                    problem.matrix == nullptr ? "no weights" : "no algorithm",
+                    "an algorithm, as of spmm_algorithm() or algorithm(), and a WeightMatrix");
 }
 
 void require_options(const SpaceOptions& options) {
   constexpr std::int64_t most = 32;  // no multiprocessor holds more
   if (options.resident_blocks < 1 || options.resident_blocks > most)
-    throw UserError({"a space cannot be made", "SpaceOptions",
-                     fmt::format("resident_blocks = {}", options.resident_blocks),
-                     fmt::format("resident_blocks = 1 to {}", most)});
+    throw UserError("a space cannot be made", "SpaceOptions",
+                    fmt::format("resident_blocks = {}", options.resident_blocks),
+                    fmt::format("resident_blocks = 1 to {}", most));
 }
 
 /// Those of the problem, for whoever asked for another one.
@@ -90,11 +87,10 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
   RecipeChoices choices = recipe.choices(problem, *packed, target, options);
   const auto schedule = [packed, problem, target, &recipe, whole = choices.whole](const KnobValues& point) {
     if (const Constraint* broken = first_violation(whole, point))
-      throw UserError({fmt::format("a point of {} lacks a knob of its form", recipe.name),
-                       problem.algorithm.name, broken->name, broken->text});
+      throw UserError(fmt::format("a point of {} lacks a knob of its form", recipe.name),
+                      problem.algorithm.name, broken->name, broken->text);
     const Format format = recipe.format_of ? recipe.format_of(problem.format, point) : problem.format;
-    return recipe.write(problem.algorithm, packed->in(format), target, point,
-                        std::source_location::current());
+    return recipe.write(problem.algorithm, packed->in(format), target, point, CallPlace());
   };
   Space::Parts parts{.recipe = std::string(recipe.name),
                      .target = target.name,
@@ -162,10 +158,8 @@ void Space::require_point(const KnobValues& point) const {
   for (const auto& [name, value] : point) knob_named(*this, name);
   for (const ir::Knob& knob : knobs()) {
     if (point.count(knob.name) == 0)
-      throw UserError({fmt::format("a point of {} lacks a knob", recipe()),
-                       {},
-                       "no " + knob.name,
-                       fmt::format("a value for each of {}", fmt::join(names_of(knobs()), ", "))});
+      throw UserError(fmt::format("a point of {} lacks a knob", recipe()), "no " + knob.name,
+                      fmt::format("a value for each of {}", fmt::join(names_of(knobs()), ", ")));
   }
 }
 
@@ -175,33 +169,33 @@ std::optional<KnobValues> Space::usual() const {
   return point;
 }
 
-const Constraint* Space::violated(const KnobValues& point, std::source_location place) const {
+const Constraint* Space::violated(const KnobValues& point, CallPlace place) const {
   return user_call(place, [&] {
     require_point(point);
     return first_violation(constraints(), point);
   });
 }
 
-Feasibility Space::complete(const KnobValues& fixed, std::source_location place) const {
+Feasibility Space::complete(const KnobValues& fixed, CallPlace place) const {
   return user_call(place, [&] {
     for (const auto& [name, value] : fixed) {
       const ir::Knob& knob = knob_named(*this, name);
       if (value < 1 && std::ranges::find(knob.values, value) == knob.values.end())
-        throw UserError({"a knob cannot have this value", fmt::format("knob {} of {}", name, recipe()),
-                         std::to_string(value), fmt::format("one of {}", fmt::join(knob.values, ", "))});
+        throw UserError("a knob cannot have this value", fmt::format("knob {} of {}", name, recipe()),
+                        std::to_string(value), fmt::format("one of {}", fmt::join(knob.values, ", ")));
     }
     return weft::complete(constraints(), knobs(), fixed);
   });
 }
 
-Schedule Space::schedule(const KnobValues& point, std::source_location place) const {
+Schedule Space::schedule(const KnobValues& point, CallPlace place) const {
   return user_call(place, [&] {
     require_point(point);
     return parts_->schedule(point);
   });
 }
 
-std::string Space::text(const KnobValues& point, std::source_location place) const {
+std::string Space::text(const KnobValues& point, CallPlace place) const {
   user_call(place, [&] { require_point(point); });
   std::string text;
   for (const ir::Knob& knob : knobs()) {
@@ -214,16 +208,15 @@ std::string Space::text(const KnobValues& point, std::source_location place) con
   return text.empty() ? recipe() : recipe() + ":" + text;
 }
 
-std::int64_t Space::value_of(const std::string& knob, std::string_view word,
-                             std::source_location place) const {
+std::int64_t Space::value_of(const std::string& knob, std::string_view word, CallPlace place) const {
   return user_call(place, [&] {
     knob_named(*this, knob);
     const RecipeKnob* row = weft::knob_named(parts_->words, knob);
     if (row == nullptr || row->words.empty()) return value_of_number(knob, word);
     const auto found = std::ranges::find(row->words, word);
     if (found != row->words.end()) return found - row->words.begin() + 1;
-    throw UserError({"a knob has no such value", "knob " + knob, std::string(word.substr(0, longest_shown)),
-                     fmt::format("{}{}", fmt::join(row->words, ", "), did_you_mean(word, row->words))});
+    throw UserError("a knob has no such value", "knob " + knob, std::string(word.substr(0, longest_shown)),
+                    fmt::format("{}{}", fmt::join(row->words, ", "), did_you_mean(word, row->words)));
   });
 }
 
@@ -234,22 +227,22 @@ std::string Space::word_of(const std::string& knob, std::int64_t value) const {
 }
 
 Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
-               const SpaceOptions& options, std::source_location place) {
+               const SpaceOptions& options, CallPlace place) {
   return user_call(place, [&] {
     const Recipe& row = known_recipe(recipe);
     require_problem(problem);
     require_options(options);
     if (const std::string reason = row.why_not(problem, target); !reason.empty())
-      throw UserError({"a recipe has no space for the problem",
-                       fmt::format("recipe {}, {} in {} on {}", recipe, problem.algorithm.name,
-                                   problem.format.text(), target.name),
-                       reason, "a recipe that has one: " + recipes_for(problem, target)});
+      throw UserError("a recipe has no space for the problem",
+                      fmt::format("recipe {}, {} in {} on {}", recipe, problem.algorithm.name,
+                                  problem.format.text(), target.name),
+                      reason, "a recipe that has one: " + recipes_for(problem, target));
     return space_of(row, problem, target, options);
   });
 }
 
 std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
-                              std::source_location place) {
+                              CallPlace place) {
   return user_call(place, [&] {
     require_problem(problem);
     require_options(options);
@@ -263,7 +256,7 @@ std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
 }
 
 std::vector<Space> spaces_for(const SpaceProblem& problem, std::span<const Format> formats,
-                              const Target& target, const SpaceOptions& options, std::source_location place) {
+                              const Target& target, const SpaceOptions& options, CallPlace place) {
   std::vector<Space> all;
   for (const Format& format : formats) {
     const SpaceProblem packed{problem.algorithm, problem.matrix, format};
@@ -282,7 +275,7 @@ std::optional<std::size_t> number_of_space(const std::vector<Space>& spaces, std
   return std::nullopt;
 }
 
-Space space_of(const Schedule& schedule, const SpaceOptions& options, std::source_location place) {
+Space space_of(const Schedule& schedule, const SpaceOptions& options, CallPlace place) {
   const ir::Program& program = schedule.program();
   const auto make = [schedule](const KnobValues& values) {
     Schedule chosen(schedule.algorithm(), schedule.shared_weights(), schedule.target());

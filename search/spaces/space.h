@@ -13,6 +13,7 @@
 //   Space space = space_of(s);
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/resources.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 
@@ -20,7 +21,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,23 +97,18 @@ class Space {
   /// The point of the recipe unasked; nothing where that is not known, or not a feasible one.
   std::optional<KnobValues> usual() const;
   /// The first constraint that does not hold, or null. UserError for values that are not the space's knobs.
-  const Constraint* violated(const KnobValues& point,
-                             std::source_location place = std::source_location::current()) const;
+  const Constraint* violated(const KnobValues& point, CallPlace place = {}) const;
   /// Whether the rest can be chosen once these are fixed, with a witness; where not, which constraints clash
   /// (scheduler/limits/resources.h). UserError for a knob that the space lacks, with the nearest name.
-  Feasibility complete(const KnobValues& fixed,
-                       std::source_location place = std::source_location::current()) const;
+  Feasibility complete(const KnobValues& fixed, CallPlace place = {}) const;
 
   /// The schedule of a point. UserError for values that are not the space's knobs, and as the recipe throws
   /// it, which it does at no feasible point.
-  Schedule schedule(const KnobValues& point,
-                    std::source_location place = std::source_location::current()) const;
+  Schedule schedule(const KnobValues& point, CallPlace place = {}) const;
   /// "shfl_bw:tile_m=64,tile_n=256,stages=4": what --recipe takes. Of a user's schedule "tile_m=4,tile_n=64".
-  std::string text(const KnobValues& point,
-                   std::source_location place = std::source_location::current()) const;
+  std::string text(const KnobValues& point, CallPlace place = {}) const;
   /// The value of a knob that is written "256" or "baked". UserError that lists names or values.
-  std::int64_t value_of(const std::string& knob, std::string_view word,
-                        std::source_location place = std::source_location::current()) const;
+  std::int64_t value_of(const std::string& knob, std::string_view word, CallPlace place = {}) const;
   /// "256" or "baked".
   std::string word_of(const std::string& knob, std::int64_t value) const;
 
@@ -128,18 +123,15 @@ class Space {
 /// leaves the problem or the target to the default schedule; for a problem without an algorithm or weights,
 /// too.
 Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
-               const SpaceOptions& options = {},
-               std::source_location place = std::source_location::current());
+               const SpaceOptions& options = {}, CallPlace place = {});
 
 /// The spaces of all recipes that have one for the problem, the likeliest first. UserError for a problem
 /// without an algorithm or weights.
 std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
-                              const SpaceOptions& options = {},
-                              std::source_location place = std::source_location::current());
+                              const SpaceOptions& options = {}, CallPlace place = {});
 /// Those of every format in place of the problem's own, as formats_worth_trying() lists them.
 std::vector<Space> spaces_for(const SpaceProblem& problem, std::span<const Format> formats,
-                              const Target& target, const SpaceOptions& options = {},
-                              std::source_location place = std::source_location::current());
+                              const Target& target, const SpaceOptions& options = {}, CallPlace place = {});
 /// The number of the space of a recipe and a format, which are as a record has them; the last one where the
 /// format is empty. Nothing where there is none.
 std::optional<std::size_t> number_of_space(const std::vector<Space>& spaces, std::string_view recipe,
@@ -147,7 +139,6 @@ std::optional<std::size_t> number_of_space(const std::vector<Space>& spaces, std
 
 /// The space of a schedule with knobs: its points are the schedule with values in their place. The conditions
 /// are those of the target (resource_constraints.h).
-Space space_of(const Schedule& schedule, const SpaceOptions& options = {},
-               std::source_location place = std::source_location::current());
+Space space_of(const Schedule& schedule, const SpaceOptions& options = {}, CallPlace place = {});
 
 }  // namespace weft

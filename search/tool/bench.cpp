@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <memory>
 
 namespace weft::tool {
 namespace {
@@ -69,11 +68,10 @@ void print_summary(const Suite& suite, const std::vector<CaseResult>& results,
   Table means({"zero", "batch", suite.is_patterned() ? "pattern" : "V", "weft over", "problems",
                "geometric mean", "least", "at"});
   const std::vector<MeanLine> lines = means_of(results);
-  for (const MeanLine& line : lines) {
+  for (const MeanLine& line : lines)
     means.row({fmt::format("{:.0f} %", 100 * line.sparsity), std::to_string(line.batch), cell_of_groups(line),
                line.over, std::to_string(line.cases), fmt::format("{:.2f}", line.mean),
                fmt::format("{:.2f}", line.worst), line.worst_id});
-  }
   if (!lines.empty()) fmt::print("{}\n", means.text());
   int tf32_faster = 0;
   for (const CaseResult& result : results) {
@@ -98,8 +96,8 @@ std::vector<MeasuredRecipe> chosen_recipes(const Suite& suite, const std::vector
   }
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UserError({"no such recipe for this suite", "--recipe, suite " + suite.name, name,
-                       fmt::format("{}", fmt::join(known, ", "))});
+      throw UserError("no such recipe for this suite", "--recipe, suite " + suite.name, name,
+                      fmt::format("{}", fmt::join(known, ", ")));
   }
   return chosen;
 }
@@ -120,12 +118,12 @@ int exit_code_of(const std::vector<CaseResult>& results) {
 int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const BenchVerb& options) {
   const auto refuse = [&](bool given, const char* what) {
     if (given)
-      throw UserError({"the suite is simulated, and nothing follows the option", "suite " + suite.name, what,
-                       std::string("no ") + what + ": the simulated sparse tensor core has one way"});
+      throw UserError("the suite is simulated, and nothing follows the option", "suite " + suite.name, what,
+                      std::string("no ") + what + ": the simulated sparse tensor core has one way");
   };
   if (!options.device.empty() && options.device != device_of_simulated_suites)
-    throw UserError({"the suite is for another device", "--device, suite " + suite.name, options.device,
-                     std::string(device_of_simulated_suites) + ", which needs no --device"});
+    throw UserError("the suite is for another device", "--device, suite " + suite.name, options.device,
+                    std::string(device_of_simulated_suites) + ", which needs no --device");
   refuse(options.cold, "--cold");
   refuse(options.sweep || !options.points.empty(), "--sweep");
   refuse(!options.recipes.empty(), "--recipe");
@@ -143,8 +141,8 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
   const SuiteSelection& selection = options.selection;
   const auto refuse = [&](bool given, const char* what) {
     if (given)
-      throw UserError({"each problem of the suite says it itself", "suite " + suites.front().name, what,
-                       std::string("no ") + what + ": its table is of what is chosen"});
+      throw UserError("each problem of the suite says it itself", "suite " + suites.front().name, what,
+                      std::string("no ") + what + ": its table is of what is chosen");
   };
   refuse(!selection.sparsity.empty(), "--sparsity");
   refuse(!selection.batch.empty(), "--batch");
@@ -170,19 +168,18 @@ int run(const BenchVerb& given) {
   if (suites.size() > 1) return run_mixed(suites, options);
   const Suite& suite = suites.front();
   if (!options.databases.empty())
-    throw UserError({"trials say nothing of the suite", "--db, suite " + suite.name,
-                     options.databases.front(),
-                     "a suite with a \"pattern\" for each problem, whose table has the best found"});
+    throw UserError("trials say nothing of the suite", "--db, suite " + suite.name, options.databases.front(),
+                    "a suite with a \"pattern\" for each problem, whose table has the best found");
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   if (suite.simulated) return run_simulated(suite, cases, options);
   if (!options.plot.empty())
-    throw UserError({"there is no plot of such a suite", "--plot, suite " + suite.name, options.plot,
-                     "a suite with \"density\", for the simulated sparse tensor core"});
+    throw UserError("there is no plot of such a suite", "--plot, suite " + suite.name, options.plot,
+                    "a suite with \"density\", for the simulated sparse tensor core");
   const Device device = named_device(options.device.empty() ? "cuda" : options.device);
   const Target& target = target_of(device);
   if (cases.front().is_structured() && !options.data.empty())
-    throw UserError({"read weights do not fit the suite", "--data, suite " + suite.name, options.data,
-                     "a suite without \"V\" and \"patterns\": weights of a structure are made, not read"});
+    throw UserError("read weights do not fit the suite", "--data, suite " + suite.name, options.data,
+                    "a suite without \"V\" and \"patterns\": weights of a structure are made, not read");
   const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
   JsonLog log(options.json);
   if (options.cold) options.bench.copies = 8;

@@ -130,7 +130,7 @@ bool is_wrong_verdict(const Line& line) {
   const Faster faster = line.choice->faster();
   const double over_sparse = *line.dense / *line.automatic;
   return (faster == Faster::dense && over_sparse > close) ||
-         (faster == Faster::sparse && 1 / over_sparse > close);
+         (faster == Faster::kernel && 1 / over_sparse > close);
 }
 
 std::string verdict_of(const Line& line) {
@@ -158,14 +158,13 @@ void print_mean(const char* name, const std::vector<Line>& lines,
 void print(const std::vector<Line>& lines) {
   Table table({"id", "op", "M x K x N", "weights", "auto us", "best found us", "found / auto", "dense us",
                "dense by", "dense / auto", "verdict", "chosen"});
-  for (const Line& line : lines) {
+  for (const Line& line : lines)
     table.row({line.problem->id, line.problem->op,
                fmt::format("{} x {} x {}", line.problem->m, line.problem->k, line.problem->n), line.what,
                cell(line.automatic), cell(line.found), cell(ratio(line.found, line.automatic)),
                cell(line.dense), line.dense_by.empty() ? "-" : line.dense_by,
                cell(ratio(line.dense, line.automatic)), verdict_of(line),
                line.choice ? line.choice->ways.front().text() : "-"});
-  }
   fmt::print("{}\n", table.text());
   print_mean("best found over auto", lines,
              [](const Line& line) { return ratio(line.found, line.automatic); });
@@ -175,7 +174,7 @@ void print(const std::vector<Line>& lines) {
     return std::to_string(std::ranges::count_if(
         lines, [&](const Line& line) { return has_verdict(line) && line.choice->faster() == faster; }));
   };
-  verdicts.row({count(Faster::dense), count(Faster::sparse), count(Faster::none),
+  verdicts.row({count(Faster::dense), count(Faster::kernel), count(Faster::none),
                 std::to_string(std::ranges::count_if(lines, is_wrong_verdict))});
   fmt::print("{}\n", verdicts.text());
 }
@@ -197,8 +196,8 @@ int bench_mixed(const std::vector<Suite>& suites, const Device& device, const Mi
     if (line.wrong) code = exit_mismatch;
   }
   if (lines.empty())
-    throw UserError({"the suite has no such problem", "--only, suite " + suites.front().name,
-                     options.problems.front(), "an id of the file"});
+    throw UserError("the suite has no such problem", "--only, suite " + suites.front().name,
+                    options.problems.front(), "an id of the file");
   print(lines);
   return code;
 }

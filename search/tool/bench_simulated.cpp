@@ -7,7 +7,6 @@
 #include <weft/search/tool/verbs.h>
 
 #include <cstdio>
-#include <fstream>
 
 namespace weft::tool {
 namespace {
@@ -21,9 +20,9 @@ std::string of_clocks(double clocks) {
 int bench_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const SimulatedBench& options) {
   if (suite.dtype != DType::f16 || suite.is_convolution() || suite.is_grouped())
     throw UserError(
-        {"the sparse tensor core does not fit the suite", suite.name,
-         fmt::format("{} of {}", suite.is_convolution() ? "convolutions" : "products", name_of(suite.dtype)),
-         "products of unstructured weights in f16"});
+        "the sparse tensor core does not fit the suite", suite.name,
+        fmt::format("{} of {}", suite.is_convolution() ? "convolutions" : "products", name_of(suite.dtype)),
+        "products of unstructured weights in f16");
   const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
   Table table({"M x K x N", "density", "pieces / blocks", "one width", "HB-ELL", "one width over HB-ELL",
                "dense", "HB-ELL bound by", "weights"});

@@ -8,7 +8,6 @@
 #include <weft/search/tool/table.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {
@@ -61,13 +60,13 @@ KnobValues fixed_knobs(const CheckVerb& options, const Space& space) {
   for (const std::string& part : parts) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos)
-      throw UserError({"a knob has no value", "--set", part, "--set tile_n=128"});
+      throw UserError("a knob has no value", "--set", part, "--set tile_n=128");
     const std::string knob = part.substr(0, equals);
     const std::int64_t value =
         of_option("--set", [&] { return space.value_of(knob, part.substr(equals + 1)); });
     const auto [place, is_new] = fixed.emplace(knob, value);
     if (!is_new && place->second != value)
-      throw UserError({"a knob is given twice", "--set", part, fmt::format("{}={}", knob, place->second)});
+      throw UserError("a knob is given twice", "--set", part, fmt::format("{}={}", knob, place->second));
   }
   return fixed;
 }
@@ -107,10 +106,9 @@ Json json_of(const Space& space, const KnobValues& fixed, const Feasibility& ans
   const char* const kinds[] = {"at most", "at least", "exactly"};
   for (const Clash& clash : answer.clashes) document["clashes"].push_back(json_of(clash, words));
   document["remedies"] = Json::array();
-  for (const Remedy& remedy : answer.remedies) {
+  for (const Remedy& remedy : answer.remedies)
     document["remedies"].push_back(
         {{"knob", remedy.knob}, {"kind", kinds[static_cast<int>(remedy.kind)]}, {"value", remedy.value}});
-  }
   document["nearest"] = answer.nearest;
   return document;
 }
@@ -118,10 +116,9 @@ Json json_of(const Space& space, const KnobValues& fixed, const Feasibility& ans
 /// Every condition, with its numbers at the point.
 std::string conditions_of(const Space& space, const KnobValues& point) {
   Table table({"condition", "value", "limit", "unit", "what it counts"});
-  for (const Constraint& constraint : space.constraints()) {
+  for (const Constraint& constraint : space.constraints())
     table.row({constraint.name, std::to_string(evaluate(constraint.left, point)),
                std::to_string(evaluate(constraint.limit, point)), constraint.unit, constraint.text});
-  }
   return table.text();
 }
 

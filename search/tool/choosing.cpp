@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/choice/choice.h>
-#include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <utility>
 

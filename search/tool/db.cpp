@@ -42,8 +42,8 @@ std::vector<StoredRecord> records_of(const std::vector<std::string>& files, cons
     if (size > 0) filter.sizes[name] = size;
   }
   if (!filter.status.empty() && !trial_status_named(filter.status))
-    throw UserError({"there is no such status", "--status", filter.status,
-                     "correct, constraints, compile, timeout, runtime or correctness"});
+    throw UserError("there is no such status", "--status", filter.status,
+                    "correct, constraints, compile, timeout, runtime or correctness");
   std::vector<StoredRecord> all;
   for (const std::string& path : files) {
     const RecordFile file(path, RecordFile::Mode::read);
@@ -79,7 +79,7 @@ int query(const DbVerb& options) {
     std::ranges::stable_sort(records, {}, [](const StoredRecord& stored) {
       return stored.record.time_of_correct().value_or(std::numeric_limits<double>::infinity());
     });
-    records.resize(static_cast<std::size_t>(options.limit));
+    records.resize(options.limit);
   }
   if (options.json) {
     for (const StoredRecord& stored : records) fmt::print("{}\n", json_of(stored.record));
@@ -149,9 +149,9 @@ std::vector<Record> records_to_merge(const DbVerb& options) {
       const std::string place = fmt::format("{}:{}", path, stored.line);
       if (records.empty()) std::tie(first, first_place) = std::tie(own, place);
       if (own != first && !options.any_architecture)
-        throw UserError({"databases of two architectures are not merged into one", "db merge, " + place,
-                         fmt::format("{}, where {} is of {}", own, first_place, first),
-                         fmt::format("records of one: --target {}; or of both in one: --allow-arch", first)});
+        throw UserError("databases of two architectures are not merged into one", "db merge, " + place,
+                        fmt::format("{}, where {} is of {}", own, first_place, first),
+                        fmt::format("records of one: --target {}; or of both in one: --allow-arch", first));
       records.push_back(std::move(stored.record));
     }
   }
@@ -171,11 +171,10 @@ int merge(const DbVerb& options) {
 int export_to(const DbVerb& options) {
   const RecordForm form = record_form_named(options.form);
   const std::string text = exported(records_of(options.files, options), form);
-  if (options.out.empty()) {
+  if (options.out.empty())
     fmt::print("{}", text);
-  } else {
+  else
     write_bytes(options.out, text);
-  }
   return exit_ok;
 }
 

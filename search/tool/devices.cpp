@@ -6,7 +6,6 @@
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/table.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {
@@ -55,11 +54,10 @@ void add_devices(CLI::App& app, Action& action) {
     bool json = false;
   };
   const auto run = [](const DevicesVerb& options) -> int {
-    if (options.json) {
+    if (options.json)
       fmt::print("{}\n", json_of_devices());
-    } else {
+    else
       print_devices();
-    }
     return exit_ok;
   };
   const auto [verb, options] = new_verb<DevicesVerb>(app, action, "devices", "list devices and tools",

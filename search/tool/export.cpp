@@ -35,9 +35,9 @@ std::string content_of(const std::string& flag, const std::string& path) {
   if (path.empty()) return {};
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
-    throw UserError({"cannot read " + path, flag + " " + path,
-                     std::filesystem::exists(path, error) ? "no file but a folder or device" : "no such file",
-                     "the path of a file"});
+    throw UserError("cannot read " + path, flag + " " + path,
+                    std::filesystem::exists(path, error) ? "no file but a folder or device" : "no such file",
+                    "the path of a file");
   return read_bytes(path);
 }
 
@@ -70,11 +70,10 @@ Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const Si
 std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   const bool has_sizes = options.problem.op == "spmm" || options.problem.op == "linear";
   if (has_sizes && options.sizes.empty())
-    throw UserError(
-        {"the sizes are missing", "--n", "nothing", "--n 1:512, or --n 4096 for that size alone"});
+    throw UserError("the sizes are missing", "--n", "nothing", "--n 1:512, or --n 4096 for that size alone");
   if (!has_sizes && !options.sizes.empty())
-    throw UserError({"the operation has no number of columns", "--n " + options.sizes, options.problem.op,
-                     "--n with spmm or linear; with " + options.problem.op + ", no --n"});
+    throw UserError("the operation has no number of columns", "--n " + options.sizes, options.problem.op,
+                    "--n with spmm or linear; with " + options.problem.op + ", no --n");
   const std::vector<SizeRange> ranges = has_sizes ? parse_sizes(options.sizes) : std::vector<SizeRange>(1);
   ProblemOptions problem_options = options.problem;
   problem_options.n = 1;
@@ -94,7 +93,7 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   for (const std::string& architecture : options.architectures) {
     const Target& target = named_target(architecture, "--archs");
     if (std::ranges::count(options.architectures, architecture) > 1)
-      throw UserError({"an architecture is named twice", "--archs", architecture, "each of them once"});
+      throw UserError("an architecture is named twice", "--archs", architecture, "each of them once");
     for (const SizeRange& range : ranges) {
       fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target.name,
                  has_sizes ? ", n " + range.text() : std::string());

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace weft::tool {
 

@@ -84,10 +84,9 @@ nlohmann::ordered_json json_of_format(std::string_view name) {
   const Format format = parse_format(name);
   nlohmann::ordered_json document{{"name", row.name}, {"summary", row.summary}, {"purpose", row.purpose}};
   document["parameters"] = nlohmann::ordered_json::array();
-  for (const FormatParameter& p : row.parameters) {
+  for (const FormatParameter& p : row.parameters)
     document["parameters"].push_back(
         {{"name", p.name}, {"values", p.values}, {"left_out", p.otherwise}, {"meaning", p.meaning}});
-  }
   const SparseTensor tensor = packed_example(format);
   for (const SparseTensor::NamedArray& array : tensor.arrays())
     document["arrays"].push_back({{"name", array.name}, {"type", name_of(array.array.dtype())}});

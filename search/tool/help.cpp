@@ -6,7 +6,6 @@
 #include <array>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace weft::tool {

@@ -5,7 +5,6 @@
 #include <weft/formats/structure.h>
 #include <weft/search/tool/flags.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {
@@ -15,12 +14,11 @@ namespace {
 std::string json_of(const Statistics& found, const std::vector<FoundStructure>& structures) {
   auto document = nlohmann::ordered_json::parse(json_text(found));
   document["structures"] = nlohmann::ordered_json::array();
-  for (const FoundStructure& structure : structures) {
+  for (const FoundStructure& structure : structures)
     document["structures"].push_back({{"format", structure.format.text()},
                                       {"kept", structure.kept},
                                       {"density", structure.density},
                                       {"fill", structure.fill}});
-  }
   return document.dump(2) + "\n";
 }
 

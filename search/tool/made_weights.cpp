@@ -16,7 +16,7 @@ constexpr std::string_view example =
     "made:M=512,K=1024,sparsity=0.9, and V=64 or seed=1; made:M=512,K=1024,V=64,of=16 for 64:2:16";
 
 [[noreturn]] void refuse(std::string_view found) {
-  throw UserError({"made weights cannot be read", "--weights", std::string(found), std::string(example)});
+  throw UserError("made weights cannot be read", "--weights", std::string(found), std::string(example));
 }
 
 std::map<std::string, double, std::less<>> parts_of(std::string_view rest) {
@@ -69,7 +69,7 @@ WeightMatrix made_weights(const std::string& text, DType dtype) {
   if (chosen.pattern && std::abs(sparsity - chosen.pattern->sparsity()) > 1e-6) refuse(text);
   constexpr double most_places = 1LL << 32;  // drawn one by one
   if (static_cast<double>(whole("M", 0)) * static_cast<double>(whole("K", 0)) > most_places)
-    throw UserError({"made weights are too large", "--weights", text, "at most 2^32 places, M times K"});
+    throw UserError("made weights are too large", "--weights", text, "at most 2^32 places, M times K");
   chosen.problem.m = whole("M", 0);
   chosen.problem.k = whole("K", 0);
   chosen.problem.n = 1;

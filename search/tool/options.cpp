@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <weft/backends/parse_device.h>
 #include <weft/backends/runtime/thread_pool.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
@@ -46,17 +45,17 @@ void refuse_idle_flags(const ProblemOptions& options) {
   for (const auto& [flag, operations] : flags_of_operations) {
     const bool has_use = (options.op == "conv2d") == (operations == convolutions) && options.op != "spmv";
     if (has_use || std::ranges::find(options.given, flag) == options.given.end()) continue;
-    throw UserError({"the operation has no use for a flag", std::string(flag), "--op " + options.op,
-                     fmt::format("--op {}, or no {}", operations, flag)});
+    throw UserError("the operation has no use for a flag", std::string(flag), "--op " + options.op,
+                    fmt::format("--op {}, or no {}", operations, flag));
   }
   if (!options.c.empty() && !options.beta)
-    throw UserError({"the old output is not read", "--c " + options.c, "no --beta", "--beta 1, or no --c"});
+    throw UserError("the old output is not read", "--c " + options.c, "no --beta", "--beta 1, or no --c");
   if (!options.tensor.empty() && is_made_weights(options.weights))
-    throw UserError({"made weights have no tensors", "--tensor " + options.tensor, options.weights,
-                     "a file of weights, or no --tensor"});
+    throw UserError("made weights have no tensors", "--tensor " + options.tensor, options.weights,
+                    "a file of weights, or no --tensor");
   for (const auto& [flag, value] : {std::pair{"--alpha", options.alpha}, std::pair{"--beta", options.beta}}) {
     if (value && !std::isfinite(*value))
-      throw UserError({"a factor is not a number", flag, fmt::format("{}", *value), "a finite number"});
+      throw UserError("a factor is not a number", flag, fmt::format("{}", *value), "a finite number");
   }
 }
 
@@ -72,10 +71,9 @@ void require_memory(const Algorithm& algorithm, const std::string& sizes) {
   }
   const auto memory = static_cast<double>(Device::cpu().description().memory_bytes);
   if (memory == 0 || bytes <= memory) return;
-  throw UserError({"the dense operands do not fit into memory",
-                   fmt::format("{}, {}", sizes, algorithm.text()),
-                   fmt::format("{:.0f} bytes, on the host and on the device", bytes),
-                   fmt::format("at most the {:.0f} bytes of this machine: smaller numbers there", memory)});
+  throw UserError("the dense operands do not fit into memory", fmt::format("{}, {}", sizes, algorithm.text()),
+                  fmt::format("{:.0f} bytes, on the host and on the device", bytes),
+                  fmt::format("at most the {:.0f} bytes of this machine: smaller numbers there", memory));
 }
 
 /// "3x3" or "3" as two numbers.
@@ -84,8 +82,8 @@ std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& 
     constexpr std::int64_t most = 1'000'000'000;  // products of three such numbers are far from any end
     const auto value = read_number<std::int64_t>(part);
     if (!value || *value < 0 || *value > most)
-      throw UserError({"a flag cannot be read", flag, text,
-                       fmt::format("a number from 0 to {}, or two joined by x: 3x3", most)});
+      throw UserError("a flag cannot be read", flag, text,
+                      fmt::format("a number from 0 to {}, or two joined by x: 3x3", most));
     return *value;
   };
   const auto cross = text.find('x');
@@ -97,7 +95,7 @@ DType dtype_of_text(const std::string& text, DType fallback) {
   if (text.empty()) return fallback;
   const auto dtype = dtype_named(text);
   if (!dtype || !is_float(*dtype))
-    throw UserError({"there is no such element type", "--dtype", text, "f32, f16, bf16 or f64"});
+    throw UserError("there is no such element type", "--dtype", text, "f32, f16, bf16 or f64");
   return *dtype;
 }
 
@@ -109,8 +107,7 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   constexpr std::array<std::string_view, 3> names{"none", "relu", "gelu"};
   const auto activation = value_named<Activation>(names, options.activation);
   if (!activation)
-    throw UserError(
-        {"there is no such activation", "--activation", options.activation, "none, relu or gelu"});
+    throw UserError("there is no such activation", "--activation", options.activation, "none, relu or gelu");
   epilogue.activation = *activation;
   return epilogue;
 }
@@ -121,32 +118,31 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   if (!options.filter.empty()) {
     c.filter = pair_of(options.filter, "--filter");
     if (matrix.shape.size() == 4 && c.filter != std::array{matrix.shape[2], matrix.shape[3]})
-      throw UserError({"the weight has filters of another size", "--filter",
-                       fmt::format("{} of a weight of {}", options.filter, text_of_shape(matrix.shape)),
-                       fmt::format("--filter {}x{}, or none", matrix.shape[2], matrix.shape[3])});
+      throw UserError("the weight has filters of another size", "--filter",
+                      fmt::format("{} of a weight of {}", options.filter, text_of_shape(matrix.shape)),
+                      fmt::format("--filter {}x{}, or none", matrix.shape[2], matrix.shape[3]));
   } else if (matrix.shape.size() == 4) {
     c.filter = {matrix.shape[2], matrix.shape[3]};
   } else {
-    throw UserError({"a convolution needs the size of its filter", "--filter",
-                     "a weight of " + text_of_shape(matrix.shape),
-                     "--filter 3x3, or a weight of four dimensions"});
+    throw UserError("a convolution needs the size of its filter", "--filter",
+                    "a weight of " + text_of_shape(matrix.shape),
+                    "--filter 3x3, or a weight of four dimensions");
   }
   const std::int64_t area = c.filter[0] * c.filter[1];
-  if (area < 1 || matrix.columns % area != 0) {
-    throw UserError({"the filter does not divide the weight's columns", "--filter",
-                     fmt::format("{} columns, filter {}", matrix.columns, options.filter),
-                     "columns = channels * filter height * filter width"});
-  }
+  if (area < 1 || matrix.columns % area != 0)
+    throw UserError("the filter does not divide the weight's columns", "--filter",
+                    fmt::format("{} columns, filter {}", matrix.columns, options.filter),
+                    "columns = channels * filter height * filter width");
   c.channels = matrix.columns / area;
   if (options.image.empty())
-    throw UserError({"a convolution needs the size of its image", "--image", "nothing", "--image 56x56"});
+    throw UserError("a convolution needs the size of its image", "--image", "nothing", "--image 56x56");
   c.image = pair_of(options.image, "--image");
   c.pad = pair_of(options.pad, "--pad");
   c.stride = pair_of(options.stride, "--stride");
   c.dilation = pair_of(options.dilation, "--dilation");
   c.batch = options.batch;
   const auto layout = layout_named(options.layout);
-  if (!layout) throw UserError({"there is no such layout", "--layout", options.layout, "nchw, nhwc or chwn"});
+  if (!layout) throw UserError("there is no such layout", "--layout", options.layout, "nchw, nhwc or chwn");
   c.layout = *layout;
   return c;
 }
@@ -157,12 +153,11 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
     return convolution_algorithm(convolution_of(options, matrix), dtype, epilogue_of(options));
   if (options.op == "spmv")
     return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
-  if (options.op != "spmm" && options.op != "linear") {
-    throw UserError({"there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d"});
-  }
+  if (options.op != "spmm" && options.op != "linear")
+    throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
   if (options.n < 1)
-    throw UserError(
-        {"the dense operand has no columns", "--n", std::to_string(options.n), "--n 256, at least 1"});
+    throw UserError("the dense operand has no columns", "--n", std::to_string(options.n),
+                    "--n 256, at least 1");
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
   return spmm_algorithm(matrix.rows, matrix.columns, options.n, dtype, epilogue);
@@ -251,8 +246,8 @@ void add_emitter_flag(CLI::App& app, std::string& emitter) {
 Emitter emitter_named(const std::string& name, bool on_gpu) {
   if (name != "cuda") return Emitter::llvm;
   if (!on_gpu)
-    throw UserError(
-        {"CUDA source is for GPUs", "--emitter cuda", "no GPU", "a GPU's target, or --emitter llvm"});
+    throw UserError("CUDA source is for GPUs", "--emitter cuda", "no GPU",
+                    "a GPU's target, or --emitter llvm");
   return Emitter::cuda;
 }
 
@@ -260,7 +255,7 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
                const std::string& flag) {
   const auto seed_after = [&](const std::string& prefix) {
     const auto seed = read_number<std::uint64_t>(std::string_view(text).substr(prefix.size()));
-    if (!seed) throw UserError({"a seed cannot be read", flag, text, prefix + "7"});
+    if (!seed) throw UserError("a seed cannot be read", flag, text, prefix + "7");
     return *seed;
   };
   if (text == "zeros") return Array(dtype, std::move(shape));
@@ -270,13 +265,12 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
     return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
   std::error_code error;
   if (text.find('.') == std::string::npos && !std::filesystem::exists(text, error))
-    throw UserError({"an operand cannot be made", flag, '"' + text + "\", which is no file either",
-                     "random:7, ints:7, zeros, or the path of a .npy or .safetensors file"});
+    throw UserError("an operand cannot be made", flag, '"' + text + "\", which is no file either",
+                    "random:7, ints:7, zeros, or the path of a .npy or .safetensors file");
   Array array = of_option(flag, [&] { return read_array(text); });
-  if (array.shape() != shape) {
-    throw UserError({"an array has another shape", flag + " " + text, text_of_shape(array.shape()),
-                     text_of_shape(shape)});
-  }
+  if (array.shape() != shape)
+    throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
+                    text_of_shape(shape));
   return array.converted(dtype);
 }
 
@@ -327,10 +321,9 @@ Layer read_layer(const ProblemOptions& options) {
     double change = 0;
     const DType before = layer.matrix.values.dtype();
     layer.matrix = converted(layer.matrix, dtype, &change);
-    if (change > 0) {
+    if (change > 0)
       layer.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
                                         name_of(before), name_of(dtype), change));
-    }
   }
   layer.algorithm = algorithm_of(options, layer.matrix, dtype);
   if (options.op == "conv2d") layer.matrix.shape = static_shape(*layer.algorithm.sparse_operand());
@@ -402,10 +395,10 @@ void check_threads(const std::optional<int>& threads, bool on_cpu) {
   if (!threads) return;
   const std::string flag = fmt::format("--threads {}", *threads);
   if (!on_cpu)
-    throw UserError({"threads are of a CPU", flag, "no CPU", "the device or target cpu, or no --threads"});
+    throw UserError("threads are of a CPU", flag, "no CPU", "the device or target cpu, or no --threads");
   if (*threads < 0 || *threads > ThreadPool::most_threads)
-    throw UserError({"there is no such number of threads", flag, std::to_string(*threads),
-                     fmt::format("1 to {}, or 0 for one a core", ThreadPool::most_threads)});
+    throw UserError("there is no such number of threads", flag, std::to_string(*threads),
+                    fmt::format("1 to {}, or 0 for one a core", ThreadPool::most_threads));
 }
 
 Device named_device(const std::string& text) {
@@ -427,8 +420,8 @@ const Target& target_of(const Device& device) {
     if (runs && (best == nullptr || target.sm >= best->sm)) best = &target;
   }
   if (best != nullptr) return *best;
-  throw UserError({"no target fits the device", device.name(),
-                   fmt::format("{} (sm_{})", device.description().model, sm), "a device of sm_75 or newer"});
+  throw UserError("no target fits the device", device.name(),
+                  fmt::format("{} (sm_{})", device.description().model, sm), "a device of sm_75 or newer");
 }
 
 }  // namespace weft::tool

@@ -6,7 +6,6 @@
 #include <weft/search/tool/pages.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {
@@ -22,9 +21,9 @@ int show(const PageOptions& options) {
   const PageVerb& verb = options.verb;
   const std::vector<std::string_view> names = verb.names();
   if (!options.name.empty() && std::ranges::find(names, options.name) == names.end())
-    throw UserError({fmt::format("there is no such {}", verb.one), fmt::format("weft {}", verb.verb),
-                     options.name.substr(0, 100),
-                     fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(options.name, names))});
+    throw UserError(fmt::format("there is no such {}", verb.one), fmt::format("weft {}", verb.verb),
+                    options.name.substr(0, 100),
+                    fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(options.name, names)));
   if (!options.json) {
     fmt::print("{}", options.name.empty() ? verb.table() : verb.page(options.name));
     return exit_ok;

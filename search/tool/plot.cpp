@@ -5,8 +5,6 @@
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 
-#include <memory>
-
 namespace weft::tool {
 namespace {
 

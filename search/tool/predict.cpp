@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -46,7 +45,7 @@ double decision_nanoseconds(const Predictor& predictor, const ProblemSummary& su
 std::optional<double> fitted_time(const Predictor& predictor, const KnobValues& point,
                                   const FeatureValues& values) {
   for (const FittedTimes::Expected& one : predictor.times.ranking(values)) {
-    if (predictor.classes[static_cast<std::size_t>(one.number)].point == point) return one.microseconds;
+    if (predictor.classes[one.number].point == point) return one.microseconds;
   }
   return std::nullopt;
 }

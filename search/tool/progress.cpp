@@ -19,7 +19,7 @@ constexpr std::chrono::seconds between_lines(10);
 std::string bar(double share) {
   constexpr int width = 10;
   const int full = std::clamp(static_cast<int>(share * width), 0, width);
-  std::string text(static_cast<std::size_t>(full), '=');
+  std::string text(full, '=');
   if (full < width) text += '>';
   text.resize(width, ' ');
   return "[" + text + "]";
@@ -36,12 +36,9 @@ std::size_t columns_of_terminal() {
 /// "dense" alone is what a library has.
 std::string_view name_of_dense(BaselineOf whose) {
   switch (whose) {
-    case BaselineOf::library:
-      return "dense";
-    case BaselineOf::weft:
-      return "weft's dense";
-    case BaselineOf::model:
-      return "modelled dense";
+    case BaselineOf::library: return "dense";
+    case BaselineOf::weft: return "weft's dense";
+    case BaselineOf::model: return "modelled dense";
   }
   throw InternalError("a baseline of nobody");
 }
@@ -80,7 +77,7 @@ std::string progress_without(int left_out, const std::string& what, const TuneSt
 ProgressStyle progress_style_named(const std::string& name) {
   constexpr std::array<std::string_view, 3> names{"auto", "plain", "none"};
   if (const auto known = value_named<ProgressStyle>(names, name)) return *known;
-  throw UserError({"there is no such progress", "--progress", name, "auto, plain or none"});
+  throw UserError("there is no such progress", "--progress", name, "auto, plain or none");
 }
 
 std::string text_of_duration(double seconds) {

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -51,11 +50,10 @@ class Progress {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
     const std::string text = fmt::format("row order {} of {}: {}, round {}, {:.1f} s", progress.attempt,
                                          progress.attempts, progress.stage, progress.round, taken.count());
-    if (terminal_) {
+    if (terminal_)
       fmt::print(stderr, "\r{:<60}", text);
-    } else {
+    else
       fmt::print(stderr, "{}\n", text);
-    }
     any_ = true;
   }
 
@@ -138,11 +136,10 @@ void write(const PruneVerb& verb, const WeightMatrix& weights, const Method& met
 
 std::string table_of(const std::vector<Method>& methods) {
   Table table({"pruned as", "weights kept", "sparsity", "kept score"});
-  for (const Method& method : methods) {
+  for (const Method& method : methods)
     table.row({method.pruning.format.text(), std::to_string(method.pruning.kept()),
                fmt::format("{:.2f} %", 100 * method.sparsity),
                fmt::format("{:.2f} %", 100 * method.pruning.kept_score)});
-  }
   return table.text();
 }
 
@@ -152,27 +149,26 @@ std::string json_of(const PruneVerb& verb, const WeightMatrix& weights, const st
                                   {"written", nullptr},
                                   {"methods", nlohmann::ordered_json::array()}};
   if (!verb.out.empty()) document["written"] = verb.out;
-  for (const Method& method : methods) {
+  for (const Method& method : methods)
     document["methods"].push_back({{"format", method.pruning.format.text()},
                                    {"kept", method.pruning.kept()},
                                    {"sparsity", method.sparsity},
                                    {"kept_score", method.pruning.kept_score}});
-  }
   document["row_order"] = methods.front().pruning.row_order;
   return document.dump() + "\n";
 }
 
 void check_out(const std::string& out) {
   if (out.empty() || out.ends_with(".safetensors") || out.ends_with(".npy")) return;
-  throw UserError(
-      {"the pruned weights cannot be written", "-o", out, "a name that ends with .safetensors or .npy"});
+  throw UserError("the pruned weights cannot be written", "-o", out,
+                  "a name that ends with .safetensors or .npy");
 }
 
 /// The library would take a usual one; a command says what it does.
 void check_sparsity(const PruneVerb& verb, const Format& format) {
   if (verb.sparsity || sparsity_of_pattern(format)) return;
-  throw UserError({"the weights cannot be pruned", "--sparsity", "none for " + format.text(),
-                   "--sparsity 0.75; only n_m and v_n_m have one of their own"});
+  throw UserError("the weights cannot be pruned", "--sparsity", "none for " + format.text(),
+                  "--sparsity 0.75; only n_m and v_n_m have one of their own");
 }
 
 int run(const PruneVerb& verb) {

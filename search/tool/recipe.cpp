@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t most_of_knob = 1'000'000;  ///< whatever is made of it fits an index
 
 [[noreturn]] void refuse(std::string what, std::string_view found, std::string accepted) {
-  throw UserError({std::move(what), "--recipe", std::string(found.substr(0, 100)), std::move(accepted)});
+  throw UserError(std::move(what), "--recipe", std::string(found.substr(0, 100)), std::move(accepted));
 }
 
 std::int64_t number_of(std::string_view recipe, const RecipeKnob& knob, std::string_view text) {
@@ -60,8 +60,8 @@ const Recipe& known_recipe(std::string_view name) {
 void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, const Target& target) {
   const Recipe& recipe = *choice.recipe;
   const auto refuse_it = [&](std::string found, std::string_view accepted) {
-    throw UserError({fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,
-                     std::move(found), fmt::format("{}, or --recipe default", accepted)});
+    throw UserError(fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,
+                    std::move(found), fmt::format("{}, or --recipe default", accepted));
   };
   if (recipe.of_gpus && !target.is_gpu())
     refuse_it("the target " + target.name, "a GPU: --device sim:sm_90a, --target sm_90a");
@@ -101,13 +101,13 @@ Schedule schedule_by_recipe(const RecipeChoice& choice, const Algorithm& algorit
                             std::shared_ptr<const SparseTensor> weights, const Target& target) {
   const Recipe& recipe = *choice.recipe;
   require_fitting(choice, *weights, target);
-  Schedule chosen = recipe.write(algorithm, weights, target, choice.point, std::source_location::current());
+  Schedule chosen = recipe.write(algorithm, weights, target, choice.point, CallPlace());
   if (is_left_to_default(recipe, chosen))
     throw UserError(
-        {fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,
-         fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
-         "a GPU with such tensor cores, such as sm_90a, and groups or blocks of 16 rows or more; "
-         "or --recipe default"});
+        fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,
+        fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
+        "a GPU with such tensor cores, such as sm_90a, and groups or blocks of 16 rows or more; "
+        "or --recipe default");
   return chosen;
 }
 

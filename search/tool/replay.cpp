@@ -10,7 +10,6 @@
 #include <weft/search/tool/tuning.h>
 
 #include <algorithm>
-#include <memory>
 
 namespace weft::tool {
 namespace {
@@ -29,24 +28,24 @@ Record record_at(const std::string& place) {
                         ? std::nullopt
                         : read_number<std::size_t>(std::string_view(place).substr(colon + 1));
   if (!line || *line == 0)
-    throw UserError({"a record is named by its file and line", "weft replay", place, "db.jsonl:17"});
+    throw UserError("a record is named by its file and line", "weft replay", place, "db.jsonl:17");
   const RecordFile file(place.substr(0, colon), RecordFile::Mode::read);
   const auto found = std::ranges::find(file.records(), *line, &StoredRecord::line);
   if (found != file.records().end()) return found->record;
-  throw UserError({"there is no record on that line", place, fmt::format("{} records", file.records().size()),
-                   file.records().empty() ? "a database with records"
-                                          : fmt::format("lines {} to {}", file.records().front().line,
-                                                        file.records().back().line)});
+  throw UserError("there is no record on that line", place, fmt::format("{} records", file.records().size()),
+                  file.records().empty() ? "a database with records"
+                                         : fmt::format("lines {} to {}", file.records().front().line,
+                                                       file.records().back().line));
 }
 
 Schedule schedule_of_record(const Record& record, const TrialProblem& problem) {
   const std::string hash = hash_of_pattern(*problem.what.matrix);
   if (hash != record.pattern.hash)
-    throw UserError({"the weights are not those of the record", problem.what.matrix->origin,
-                     fmt::format("{} of {} x {} weights stored, {}", problem.what.matrix->stored(),
-                                 problem.what.matrix->rows, problem.what.matrix->columns, hash),
-                     fmt::format("--weights with those that were tuned: {} stored, {}", record.pattern.stored,
-                                 record.pattern.hash)});
+    throw UserError("the weights are not those of the record", problem.what.matrix->origin,
+                    fmt::format("{} of {} x {} weights stored, {}", problem.what.matrix->stored(),
+                                problem.what.matrix->rows, problem.what.matrix->columns, hash),
+                    fmt::format("--weights with those that were tuned: {} stored, {}", record.pattern.stored,
+                                record.pattern.hash));
   const Target& target = target_named(record.target.name);
   Schedule schedule = space_of(record.recipe, problem.what, target).schedule(record.config);
   if (!record.kernel_hash.empty() && hash_of(schedule.json()) != record.kernel_hash)

@@ -10,8 +10,6 @@
 #include <weft/search/tool/tuning.h>
 #include <weft/search/trials/verdict.h>
 
-#include <memory>
-
 namespace weft::tool {
 namespace {
 

@@ -13,8 +13,8 @@ constexpr std::int64_t largest = 1'000'000'000'000;
 std::int64_t size_of(std::string_view text, std::string_view whole) {
   const auto number = read_number<std::int64_t>(text);
   if (!number || *number < 1 || *number > largest)
-    throw UserError(
-        {"sizes cannot be read", "--n", std::string(whole), "1:512, 8:4096:8 or 4096, numbers from 1 on"});
+    throw UserError("sizes cannot be read", "--n", std::string(whole),
+                    "1:512, 8:4096:8 or 4096, numbers from 1 on");
   return *number;
 }
 
@@ -40,8 +40,8 @@ SizeRange range_of(std::string_view text) {
   if (second != std::string_view::npos) range.multiple = size_of(text.substr(second + 1), text);
   if (range.most / range.multiple * range.multiple < range.least)
     throw UserError(
-        {"a range of sizes has none", "--n", std::string(text),
-         "the smallest, the largest, and a multiple of which one is between them: " + nearest_range(range)});
+        "a range of sizes has none", "--n", std::string(text),
+        "the smallest, the largest, and a multiple of which one is between them: " + nearest_range(range));
   return range;
 }
 

@@ -44,12 +44,11 @@ std::string runs_on(const Target& target) {
 std::string table_of_targets() {
   Table table({"target", "shared memory a block", "registers a thread", "threads a block", "PTX", "runs on"});
   for (const Target& t : targets()) {
-    if (t.is_gpu()) {
+    if (t.is_gpu())
       table.row({t.name, std::to_string(t.shared_bytes_per_block), std::to_string(t.registers_per_thread),
                  std::to_string(t.threads_per_block), t.ptx_version, runs_on(t)});
-    } else {
+    else
       table.row({t.name, "", "", "", "", runs_on(t)});
-    }
   }
   return table.text();
 }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -39,7 +38,7 @@ std::vector<int> heights_of(const std::vector<std::string>& texts) {
     const bool unlimited = text == "inf" || text == "unlimited";
     const auto height = unlimited ? TreeOptions::unlimited : read_number<int>(text);
     if (!height || *height < 0)
-      throw UserError({"a height cannot be read", "--max-height", text, "a whole number from 0, or inf"});
+      throw UserError("a height cannot be read", "--max-height", text, "a whole number from 0, or inf");
     heights.push_back(*height);
   }
   return heights;
@@ -67,9 +66,9 @@ TimingTable read_times(const TrainVerb& options) {
   const std::string measure = options.measure.empty() ? best_measure(records) : options.measure;
   TimingTable table = timing_table(records, measure);
   if (table.problems.empty())
-    throw UserError({"there is nothing to learn from", fmt::format("{}", fmt::join(options.databases, ", ")),
-                     fmt::format("no right trial measured by {}", measure),
-                     fmt::format("trials of weft tune that were right{}", other_measures(records, measure))});
+    throw UserError("there is nothing to learn from", fmt::format("{}", fmt::join(options.databases, ", ")),
+                    fmt::format("no right trial measured by {}", measure),
+                    fmt::format("trials of weft tune that were right{}", other_measures(records, measure)));
   fmt::print(stderr, "{} trials, times by {}\n", records.size(), measure);
   return table;
 }
@@ -105,7 +104,7 @@ int run(const TrainVerb& options) {
   if (!options.output.empty()) write(options.output, json_of(predictor));
   for (const std::string& language : options.emit) {
     if (options.output.empty())
-      throw UserError({"source needs a place", "--emit", "no -o", "-o tree.json: the source goes beside it"});
+      throw UserError("source needs a place", "--emit", "no -o", "-o tree.json: the source goes beside it");
     const bool cpp = language == "cpp";
     write(with_extension(options.output, cpp ? "hpp" : "h"),
           source_of(predictor, cpp ? TreeLanguage::cpp : TreeLanguage::c));

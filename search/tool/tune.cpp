@@ -71,7 +71,7 @@ class InterruptHandler {
 /// "90", "90s", "10m", "1h30m" as seconds.
 double seconds_of(const std::string& text) {
   const auto refuse = [&] {
-    return UserError({"a duration cannot be read", "--time", text, "90, 90s, 10m or 1h30m"});
+    return UserError("a duration cannot be read", "--time", text, "90, 90s, 10m or 1h30m");
   };
   double total = 0;
   std::size_t at = 0;
@@ -94,8 +94,8 @@ double seconds_of(const std::string& text) {
 void require_place_for(const std::string& flag, const std::string& path) {
   namespace fs = std::filesystem;
   const auto refuse = [&](const std::string& found) {
-    return UserError({"a file cannot be written", flag + " " + path, found,
-                      "the path of a file in a folder that is there"});
+    return UserError("a file cannot be written", flag + " " + path, found,
+                     "the path of a file in a folder that is there");
   };
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
@@ -123,12 +123,9 @@ std::string target_of_gpu(int ordinal) {
 std::string target_name(const TuneVerb& options) {
   if (!options.target.empty()) return options.target;
   switch (options.tune.measure.measure) {
-    case Measure::gpu:
-      return target_of_gpu(options.tune.measure.device);
-    case Measure::cpu:
-      return "cpu";
-    default:
-      return "sm_90a";
+    case Measure::gpu: return target_of_gpu(options.tune.measure.device);
+    case Measure::cpu: return "cpu";
+    default: return "sm_90a";
   }
 }
 
@@ -151,7 +148,7 @@ std::vector<Space> spaces_of(const TuneVerb& options, TrialProblem& problem, con
       space_of(recipe, problem.what, target);  // says why there is none
     } catch (const UserError& error) {
       const UserError::Report& report = error.report();
-      throw UserError({report.what, "--recipes " + recipe, report.found, report.accepted});
+      throw UserError(report.what, "--recipes " + recipe, report.found, report.accepted);
     }
   }
   std::erase_if(spaces, [&](const Space& space) {
@@ -184,8 +181,7 @@ TuneOptions tune_options(const TuneVerb& options) {
   for (const std::string& limit : options.limits) {
     const std::size_t equals = limit.find('=');
     if (equals == std::string::npos || equals + 1 == limit.size())
-      throw UserError(
-          {"a knob cannot be held to a value", "--set", limit, "knob=value, or knob=value,value"});
+      throw UserError("a knob cannot be held to a value", "--set", limit, "knob=value, or knob=value,value");
     std::vector<std::string>& words = tune.limits[limit.substr(0, equals)];
     for (std::string& word : CLI::detail::split(limit.substr(equals + 1), ','))
       words.push_back(std::move(word));
@@ -248,7 +244,7 @@ std::vector<NamedPoint> predicted_by(const std::string& path, const TrialProblem
     const ProblemSummary summary = summary_of(problem.what.algorithm, *problem.what.matrix, space.format());
     std::size_t rank = 0;
     for (const int number : predictor.ranking(features_of(summary, device_numbers(target)))) {
-      const Configuration& one = predictor.classes[static_cast<std::size_t>(number)];
+      const Configuration& one = predictor.classes[number];
       ranked.push_back({rank++, {one.recipe, one.point, format}});
     }
   }
@@ -339,7 +335,7 @@ int absorb(const TuneVerb& options) {
 /// What to measure on another machine, into a folder.
 int write_plan_of(const TuneVerb& options) {
   if (options.target.empty())
-    throw UserError({"a plan needs its target", "--target", "nothing", "that of the GPU that will measure"});
+    throw UserError("a plan needs its target", "--target", "nothing", "that of the GPU that will measure");
   const Target& target = named_target(options.target);
   TrialProblem problem = make_trial_problem(options.problem);
   TuneOptions tune = tune_options(options);
@@ -394,9 +390,9 @@ int measure_plan(const TuneVerb& given) {
 void refuse_one_schedule(const ProblemOptions& problem) {
   constexpr const char* what = "an option that a search does not follow";
   if (problem.recipe != automatic)
-    throw UserError({what, "--recipe", problem.recipe, "--recipes, with the names of those to search"});
+    throw UserError(what, "--recipe", problem.recipe, "--recipes, with the names of those to search");
   if (!problem.schedule.empty())
-    throw UserError({what, "--schedule", problem.schedule, "none, or weft verify, which takes one schedule"});
+    throw UserError(what, "--schedule", problem.schedule, "none, or weft verify, which takes one schedule");
 }
 
 int run(const TuneVerb& given) {
@@ -405,7 +401,7 @@ int run(const TuneVerb& given) {
   options.tune.measure.measure = measure_named(options.measure);
   if (!options.absorb.empty()) return absorb(options);
   if (options.problem.weights.empty())
-    throw UserError({"there is nothing to tune", "--weights", "nothing", "a file of pruned weights"});
+    throw UserError("there is nothing to tune", "--weights", "nothing", "a file of pruned weights");
   return options.plan.empty() ? search(options) : write_plan_of(options);
 }
 

@@ -46,7 +46,7 @@ const std::array<std::pair<std::string_view, Member>, 20> members{{
 template <class Number>
 void read(const std::string& name, const std::string& text, Number& number) {
   const auto read = read_number<Number>(text);
-  if (!read) throw UserError({"the source of a record cannot be read", "source." + name, text, "a number"});
+  if (!read) throw UserError("the source of a record cannot be read", "source." + name, text, "a number");
   number = *read;
 }
 void read(const std::string& /*name*/, const std::string& text, std::string& word) {
@@ -84,8 +84,8 @@ ProblemOptions options_of_source(const std::map<std::string, std::string>& sourc
   for (const auto& [name, value] : source) {
     const auto known = std::ranges::find(members, name, &std::pair<std::string_view, Member>::first);
     if (known == members.end())
-      throw UserError({"the source of a record has an unknown flag", "source." + name, value,
-                       fmt::format("{}", fmt::join(members | std::views::keys, ", "))});
+      throw UserError("the source of a record has an unknown flag", "source." + name, value,
+                      fmt::format("{}", fmt::join(members | std::views::keys, ", ")));
     std::visit([&](auto field) { read(name, value, options.*field); }, known->second);
   }
   return options;

@@ -13,28 +13,10 @@ namespace weft::tool {
 /// What a verb leaves behind when it was chosen on the command line.
 using Action = std::function<int()>;
 
-void add_bench(CLI::App& app, Action& action);
-void add_db(CLI::App& app, Action& action);
-void add_devices(CLI::App& app, Action& action);
-void add_inspect(CLI::App& app, Action& action);
-void add_prune(CLI::App& app, Action& action);
-void add_check(CLI::App& app, Action& action);
-void add_compile(CLI::App& app, Action& action);
-void add_tune(CLI::App& app, Action& action);
-void add_export(CLI::App& app, Action& action);
-void add_measure(CLI::App& app, Action& action);
-void add_replay(CLI::App& app, Action& action);
-void add_run(CLI::App& app, Action& action);
-void add_verify(CLI::App& app, Action& action);
-void add_demo(CLI::App& app, Action& action);
-void add_train(CLI::App& app, Action& action);
-void add_predict(CLI::App& app, Action& action);
-void add_report(CLI::App& app, Action& action);
-void add_plot(CLI::App& app, Action& action);
-void add_formats(CLI::App& app, Action& action);
-void add_recipes(CLI::App& app, Action& action);
-void add_targets(CLI::App& app, Action& action);
-void add_steps(CLI::App& app, Action& action);
+using AddVerb = void(CLI::App& app, Action& action);
+AddVerb add_bench, add_db, add_devices, add_inspect, add_prune, add_check, add_compile, add_tune, add_export,
+    add_measure, add_replay, add_run, add_verify, add_demo, add_train, add_predict, add_report, add_plot,
+    add_formats, add_recipes, add_targets, add_steps;
 
 /// Exit codes of the command, by the kind of the error: RuntimeError is exit_failed, UserError exit_usage, so
 /// that a file which cannot be opened is one of usage whatever option names it.

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/records/json_fields.h>
 #include <weft/search/trials/best_file.h>
@@ -50,7 +49,7 @@ bool is_best_file(std::string_view json) {
   return first != std::string_view::npos && json[first] == '{';
 }
 
-BestKernel best_kernel_of(std::string_view json, const std::string& origin, std::source_location place) {
+BestKernel best_kernel_of(std::string_view json, const std::string& origin, CallPlace place) {
   const JsonOrigin document{"a file is not the outcome of a search", origin,
                             "a file that weft tune wrote, or the list of steps of a schedule.json"};
   return user_call(place, [&] {
@@ -64,8 +63,8 @@ BestKernel best_kernel_of(std::string_view json, const std::string& origin, std:
       best.record = record_of(json);
     } catch (const UserError& error) {
       const UserError::Report& report = error.report();
-      throw UserError({document.what, origin + (report.where.empty() ? "" : ", ") + report.where,
-                       report.found.empty() ? report.what : report.found, report.accepted});
+      throw UserError(document.what, origin + (report.where.empty() ? "" : ", ") + report.where,
+                      report.found.empty() ? report.what : report.found, report.accepted);
     }
     best.steps = steps_of_json(fields.list("schedule").dump(), origin);
     return best;
@@ -105,11 +104,11 @@ std::string difference(const BestKernel& best, const BestUse& use) {
 
 void refuse(const BestKernel& best, const std::string& origin, const std::string& found) {
   throw UserError(
-      {"a tuned schedule does not fit the problem", origin,
-       fmt::format("{} (it is of {})", found, name_of_problem(best.record)),
-       fmt::format("what it was tuned for; else another weft tune, or its \"schedule\" list in a file "
-                   "of its own{}",
-                   best.format.empty() ? "" : ", with --format " + best.format)});
+      "a tuned schedule does not fit the problem", origin,
+      fmt::format("{} (it is of {})", found, name_of_problem(best.record)),
+      fmt::format("what it was tuned for; else another weft tune, or its \"schedule\" list in a file "
+                  "of its own{}",
+                  best.format.empty() ? "" : ", with --format " + best.format));
 }
 
 }  // namespace

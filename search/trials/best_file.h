@@ -2,12 +2,12 @@
 // measured on, which `weft compile` and `weft run` take.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/weight_matrix.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/search/records/records.h>
 
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +26,7 @@ std::string json_of_best(const Record& record, const Schedule& schedule);
 /// True when a text is to be such a file, an object, and not a bare list of steps.
 bool is_best_file(std::string_view json);
 /// UserError, naming `origin` and the place in it, when it is none or of another version.
-BestKernel best_kernel_of(std::string_view json, const std::string& origin,
-                          std::source_location place = std::source_location::current());
+BestKernel best_kernel_of(std::string_view json, const std::string& origin, CallPlace place = {});
 
 /// UserError where `best` was tuned for a matrix of another size or pattern: asked before weights are packed
 /// in its format, which others may not have.

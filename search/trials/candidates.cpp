@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace weft {
 namespace {
@@ -37,8 +38,8 @@ std::string text_of(const Candidate& candidate) {
 
 Strategy strategy_named(std::string_view name) {
   if (const auto known = value_named<Strategy>(strategy_names, name)) return *known;
-  throw UserError({"there is no such strategy", "--strategy", std::string(name),
-                   "ranked, random, exhaustive or feasible" + did_you_mean(name, strategy_names)});
+  throw UserError("there is no such strategy", "--strategy", std::string(name),
+                  "ranked, random, exhaustive or feasible" + did_you_mean(name, strategy_names));
 }
 
 namespace {
@@ -55,8 +56,8 @@ std::optional<Held> held_in(const Space& space, const KnobLimits& limits) {
       const std::int64_t value = space.value_of(knob, word);
       const auto& values = std::ranges::find(space.knobs(), knob, &ir::Knob::name)->values;
       if (std::ranges::find(values, value) == values.end())
-        throw UserError({"a knob does not have that value", fmt::format("--set {}", knob), word,
-                         fmt::format("{}", fmt::join(values, ", "))});
+        throw UserError("a knob does not have that value", fmt::format("--set {}", knob), word,
+                        fmt::format("{}", fmt::join(values, ", ")));
       held[knob].push_back(value);
     }
   }
@@ -108,11 +109,11 @@ void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
   for (const auto& [knob, words] : limits) {
     if (std::ranges::find(known, knob) != known.end()) continue;
     if (known.empty())
-      throw UserError(
-          {"there is no such knob", "--set", knob, "nothing: there is one point without knobs here"});
-    throw UserError({"there is no such knob", "--set", knob,
-                     fmt::format("{}{}", fmt::join(std::set(known.begin(), known.end()), ", "),
-                                 did_you_mean(knob, names))});
+      throw UserError("there is no such knob", "--set", knob,
+                      "nothing: there is one point without knobs here");
+    throw UserError("there is no such knob", "--set", knob,
+                    fmt::format("{}{}", fmt::join(std::set(known.begin(), known.end()), ", "),
+                                did_you_mean(knob, names)));
   }
 }
 
@@ -275,7 +276,7 @@ std::size_t Candidates::by_chance(const std::vector<std::size_t>& open) {
   std::ranges::copy_if(open, std::back_inserter(near),
                        [&](std::size_t number) { return candidates_[number].within_reach; });
   const std::vector<std::size_t>& from = near.empty() ? open : near;
-  return from[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(from.size())))];
+  return from[random_.below(static_cast<std::int64_t>(from.size()))];
 }
 
 std::optional<Candidates::Choice> Candidates::next() {

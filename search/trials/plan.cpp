@@ -1,5 +1,4 @@
 #include <weft/backends/runtime/process.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/search/records/json_fields.h>
 #include <weft/search/trials/plan.h>
@@ -85,16 +84,15 @@ Plan read(const std::string& folder) {
 }  // namespace
 
 void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files,
-                std::source_location place) {
+                CallPlace place) {
   user_call(place, [&] { write(folder, plan, files); });
 }
 
-Plan read_plan(const std::string& folder, std::source_location place) {
+Plan read_plan(const std::string& folder, CallPlace place) {
   return user_call(place, [&] { return read(folder); });
 }
 
-std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan,
-                                             std::source_location place) {
+std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan, CallPlace place) {
   return user_call(place, [&] {
     const JsonOrigin origin = origin_of(folder);
     const Json json = parse_json(text_of(origin.file), origin);

@@ -2,11 +2,11 @@
 // measured comes back in it.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/search/records/records.h>
 #include <weft/search/trials/candidates.h>
 
 #include <map>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -27,12 +27,12 @@ std::string results_file(const std::string& folder);
 /// Writes the plan, and copies what its source names by `files` (flags whose values are paths). RuntimeError
 /// when the folder cannot be written.
 void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files,
-                std::source_location place = std::source_location::current());
+                CallPlace place = {});
 /// The plan as it was written. UserError, naming the place in the file, when it is none or of another
 /// version; RuntimeError when there is no such file.
-Plan read_plan(const std::string& folder, std::source_location place = std::source_location::current());
+Plan read_plan(const std::string& folder, CallPlace place = {});
 /// The source with files as they lie in the folder. Errors as read_plan().
 std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan,
-                                             std::source_location place = std::source_location::current());
+                                             CallPlace place = {});
 
 }  // namespace weft

@@ -39,11 +39,10 @@ std::string_view c_name(DType dtype) {
     case DType::f16:
     case DType::bf16:
     case DType::f32:
-    case DType::f64:
-      return name_of(dtype);
+    case DType::f64: return name_of(dtype);
     default:
-      throw UserError({"results of this type are not measured elsewhere", "--plan",
-                       std::string(name_of(dtype)), "f16, bf16, f32 or f64"});
+      throw UserError("results of this type are not measured elsewhere", "--plan",
+                      std::string(name_of(dtype)), "f16, bf16, f32 or f64");
   }
 }
 
@@ -66,21 +65,20 @@ Expected sampled(const TrialProblem& problem, double tolerance_of_sum) {
   expected.rows = std::clamp(affordable, std::min(least_rows, matrix.rows), matrix.rows);
   for (std::int64_t i = 0; i < expected.rows; ++i) {
     const std::int64_t row = i * matrix.rows / expected.rows;
-    std::vector<double> sums(static_cast<std::size_t>(columns)),
-        magnitudes(static_cast<std::size_t>(columns));
+    std::vector<double> sums(columns), magnitudes(columns);
     const auto at = static_cast<std::size_t>(row);
     for (std::int64_t entry = matrix.row_begin[at]; entry < matrix.row_begin[at + 1]; ++entry) {
       const double weight = matrix.values.get(entry);
-      const std::int64_t from = matrix.column[static_cast<std::size_t>(entry)] * columns;
+      const std::int64_t from = matrix.column[entry] * columns;
       for (std::int64_t n = 0; n < columns; ++n) {
         const double product = weight * b.get(from + n);
-        sums[static_cast<std::size_t>(n)] += product;
-        magnitudes[static_cast<std::size_t>(n)] += std::abs(product);
+        sums[n] += product;
+        magnitudes[n] += std::abs(product);
       }
     }
     for (std::int64_t n = 0; n < columns; ++n) {
       expected.places.push_back(row * columns + n);
-      expected.allowed.push_back(magnitudes[static_cast<std::size_t>(n)] * tolerance_of_sum);
+      expected.allowed.push_back(magnitudes[n] * tolerance_of_sum);
     }
     expected.values.insert(expected.values.end(), sums.begin(), sums.end());
   }
@@ -224,8 +222,8 @@ Built build(const TrialProblem& problem, const std::vector<Space>& spaces, const
     built.kernel = compile(schedule);
     add_resources(built.record, *built.kernel);
     if (const auto spilled = built.record.spill_bytes; spilled > most_spill_bytes)
-      throw UserError({"a kernel spills", "--max-spill", fmt::format("{} B", *spilled),
-                       fmt::format("at most {} B", most_spill_bytes)});
+      throw UserError("a kernel spills", "--max-spill", fmt::format("{} B", *spilled),
+                      fmt::format("at most {} B", most_spill_bytes));
   } catch (const std::exception& error) {
     built.kernel.reset();
     built.reason = fmt::format("{}: {}", text_of_config(built.record), error.what());
@@ -251,11 +249,10 @@ PlanRunner write_plan_runner(const std::string& folder, TrialProblem& problem,
   Writing writing(folder, problem, target);
   PlanRunner result;
   for (const Built& one : built) {
-    if (one.kernel) {
+    if (one.kernel)
       writing.add(one);
-    } else {
+    else
       result.left_out.push_back(one.reason);
-    }
   }
   if (writing.count() > 0) writing.finish();
   result.kernels = writing.count();

@@ -70,12 +70,9 @@ Json time_in_cache(const Record& record) {
   constexpr double to_milliseconds = 1e-3;
   if (const auto time = record.time_of_correct()) return *time * to_milliseconds;
   switch (record.status) {
-    case TrialStatus::constraints:
-      return "InvalidConfig";
-    case TrialStatus::compile:
-      return "CompilationFailedConfig";
-    default:
-      return "RuntimeFailedConfig";
+    case TrialStatus::constraints: return "InvalidConfig";
+    case TrialStatus::compile: return "CompilationFailedConfig";
+    default: return "RuntimeFailedConfig";
   }
 }
 
@@ -84,9 +81,9 @@ std::string kernel_tuner_of(const std::vector<StoredRecord>& records) {
   if (problems.size() != 1) {
     std::vector<std::string> found;
     for (const ProblemTrials& problem : problems) found.push_back(problem.name);
-    throw UserError({"a cache of Kernel Tuner holds one problem", "--to kernel-tuner",
-                     fmt::format("{} of them: {}", problems.size(), fmt::join(found, "; ")),
-                     "a choice by --kernel, --target, --measure, --M, --K and --N"});
+    throw UserError("a cache of Kernel Tuner holds one problem", "--to kernel-tuner",
+                    fmt::format("{} of them: {}", problems.size(), fmt::join(found, "; ")),
+                    "a choice by --kernel, --target, --measure, --M, --K and --N");
   }
   const Record& first = records.front().record;
   const std::vector<std::string> knobs = knobs_of(records);
@@ -191,18 +188,15 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
 
 RecordForm record_form_named(std::string_view name) {
   if (const auto known = value_named<RecordForm>(names, name)) return *known;
-  throw UserError({"records cannot be exported to that", "--to", std::string(name),
-                   fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
+  throw UserError("records cannot be exported to that", "--to", std::string(name),
+                  fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 std::string exported(const std::vector<StoredRecord>& records, RecordForm form) {
   switch (form) {
-    case RecordForm::t4:
-      return t4_of(records);
-    case RecordForm::kernel_tuner:
-      return kernel_tuner_of(records);
-    case RecordForm::csv:
-      return csv_of(records);
+    case RecordForm::t4: return t4_of(records);
+    case RecordForm::kernel_tuner: return kernel_tuner_of(records);
+    case RecordForm::csv: return csv_of(records);
   }
   throw InternalError("a form of records without a writer");
 }

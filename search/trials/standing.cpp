@@ -72,7 +72,7 @@ Standing standing_of(const Timed& best, const Baseline& dense) {
   } else if (dense.whose == BaselineOf::weft) {
     standing.why_none = "no library was measured";
   } else {
-    standing.winner = Faster::sparse;
+    standing.winner = Faster::kernel;
   }
   return standing;
 }
@@ -81,14 +81,13 @@ std::string text_of(const Standing& standing, const Baseline& dense) {
   const std::string name = shown_name(dense);
   const double ratio = standing.ratio;
   switch (standing.winner) {
-    case Faster::sparse:
+    case Faster::kernel:
       return fmt::format("against dense: {:.2f}x faster than {} ({:.2f} us)\n", ratio, name,
                          dense.microseconds);
     case Faster::dense:
       return fmt::format("against dense: {} is {:.2f}x faster ({:.2f} us): stay dense\n", name, 1 / ratio,
                          dense.microseconds);
-    case Faster::none:
-      break;
+    case Faster::none: break;
   }
   const std::string beside = ratio >= 1 ? fmt::format("{:.2f} times faster than {}", ratio, name)
                                         : fmt::format("{:.2f} times slower than {}", 1 / ratio, name);

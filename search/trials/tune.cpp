@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/measure/trial_pool.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/dense_bound.h>
@@ -154,13 +153,13 @@ class Tuner {
               options.jobs) {
     for (const Space& space : spaces) formats_.insert(format_of(space, problem).text());
     if (candidates_.size() == 0)
-      throw InfeasibleError({"there is nothing to tune",
-                             fmt::format("{} in {} on {}", problem.kernel,
-                                         formats_.empty() ? problem.what.format.text()
-                                                          : fmt::format("{}", fmt::join(formats_, ", ")),
-                                         target.name),
-                             "no point that fits",
-                             "another format or target; weft check says which limit is in the way"});
+      throw InfeasibleError("there is nothing to tune",
+                            fmt::format("{} in {} on {}", problem.kernel,
+                                        formats_.empty() ? problem.what.format.text()
+                                                         : fmt::format("{}", fmt::join(formats_, ", ")),
+                                        target.name),
+                            "no point that fits",
+                            "another format or target; weft check says which limit is in the way");
     find_device(problem, target);
     result_.points = candidates_.size();
     status().limit = std::min<std::int64_t>(options.trials, static_cast<std::int64_t>(candidates_.size()));
@@ -194,10 +193,10 @@ class Tuner {
     const Measure measure = options_.measure.measure;
     // What a schedule for GPUs takes on a CPU, by its meaning, says nothing about it.
     if (target.is_gpu() == (measure == Measure::cpu))
-      throw UserError({"there is nothing to measure with", "--measure " + std::string(name_of(measure)),
-                       "the target " + target.name,
-                       target.is_gpu() ? "--measure gpu, sim or model, or the target cpu"
-                                       : "--measure cpu; gpu, sim and model know GPUs alone"});
+      throw UserError("there is nothing to measure with", "--measure " + std::string(name_of(measure)),
+                      "the target " + target.name,
+                      target.is_gpu() ? "--measure gpu, sim or model, or the target cpu"
+                                      : "--measure cpu; gpu, sim and model know GPUs alone");
     std::optional<DeviceDescription> device;
     if (measure == Measure::gpu || measure == Measure::cpu) {
       const WorkerReply reply = pool_.ask(device_request(), options_.measure.build_seconds);
@@ -215,9 +214,9 @@ class Tuner {
   static void check_runs(const DeviceDescription& device, const Target& target) {
     const bool fits = target.architecture_specific ? device.sm == target.sm : device.sm >= target.sm;
     if (target.is_gpu() && fits) return;
-    throw UserError({"the device does not run the target", "--target " + target.name,
-                     fmt::format("{} (sm_{})", device.model, device.sm),
-                     "a target of the device's architecture, or --measure sim or model"});
+    throw UserError("the device does not run the target", "--target " + target.name,
+                    fmt::format("{} (sm_{})", device.model, device.sm),
+                    "a target of the device's architecture, or --measure sim or model");
   }
 
   /// What is known of the problem already.
@@ -374,13 +373,9 @@ class Tuner {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace
-
-namespace {
-
 /// `accepted` where `holds` does not.
 void require(bool holds, const char* option, const std::string& found, const char* accepted) {
-  if (!holds) throw UserError({"a search cannot be made", option, found, accepted});
+  if (!holds) throw UserError("a search cannot be made", option, found, accepted);
 }
 
 void check(const TuneOptions& options) {
@@ -439,7 +434,7 @@ std::vector<NamedPoint> first_points(const TrialProblem& problem, const std::vec
 
 std::vector<NamedPoint> likeliest(const TrialProblem& problem, const std::vector<Space>& spaces,
                                   const Target& target, const TuneOptions& options, std::int64_t count,
-                                  std::source_location place) {
+                                  CallPlace place) {
   return user_call(place, [&] {
     check(problem);
     return first_points(problem, spaces, target, options, count);
@@ -447,8 +442,7 @@ std::vector<NamedPoint> likeliest(const TrialProblem& problem, const std::vector
 }
 
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
-                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks,
-                std::source_location place) {
+                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks, CallPlace place) {
   return user_call(place, [&] {
     check(options);
     check(problem);

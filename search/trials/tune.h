@@ -2,6 +2,7 @@
 // remembered.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/search/measure/trial.h>
 #include <weft/search/records/record_file.h>
 #include <weft/search/trials/candidates.h>
@@ -10,7 +11,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -79,12 +79,12 @@ struct TuneResult {
 /// point.
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
                 RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {},
-                std::source_location place = std::source_location::current());
+                CallPlace place = {});
 
 /// What a search would try first, by the expected times alone: for a plan. At most `count` points, of which
 /// each fourth is by chance. Errors as candidates_of().
 std::vector<NamedPoint> likeliest(const TrialProblem& problem, const std::vector<Space>& spaces,
                                   const Target& target, const TuneOptions& options, std::int64_t count,
-                                  std::source_location place = std::source_location::current());
+                                  CallPlace place = {});
 
 }  // namespace weft

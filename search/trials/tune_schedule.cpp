@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/scheduler/program/check_weights.h>
 #include <weft/search/records/words.h>
@@ -8,8 +7,6 @@
 #include <weft/search/trials/tune_schedule.h>
 #include <weft/search/trials/verdict.h>
 
-#include <cstdio>
-#include <exception>
 #include <map>
 #include <optional>
 
@@ -52,8 +49,8 @@ TrialProblem problem_of(const Schedule& schedule) {
   const Algorithm& algorithm = schedule.algorithm();
   const SparseTensor* weights = schedule.weights();
   if (weights == nullptr)
-    throw UserError({"a schedule cannot be searched", algorithm.name, "no sparse operand",
-                     "an algorithm with one operand stored sparse"});
+    throw UserError("a schedule cannot be searched", algorithm.name, "no sparse operand",
+                    "an algorithm with one operand stored sparse");
   // Zeros that fill up blocks are none of the weight's entries.
   WeightMatrix matrix = from_dense(weights->to_dense(), "weights of a schedule");
   matrix.shape = weights->shape();
@@ -90,9 +87,9 @@ void set_device(MeasureOptions& options, const std::string& device, const Target
     options.measure = target.is_gpu() ? Measure::sim : Measure::cpu;
     return;
   }
-  throw UserError({"a schedule cannot be searched on that device", "tune", "'" + device + "'",
-                   target.is_gpu() ? fmt::format("sim:{}, cuda, or cuda:<number> such as cuda:1", target.name)
-                                   : "cpu, for a schedule of the target " + target.name});
+  throw UserError("a schedule cannot be searched on that device", "tune", "'" + device + "'",
+                  target.is_gpu() ? fmt::format("sim:{}, cuda, or cuda:<number> such as cuda:1", target.name)
+                                  : "cpu, for a schedule of the target " + target.name);
 }
 
 Tuned tuned(const Schedule& schedule, const std::string& device, TuneOptions options,
@@ -121,9 +118,9 @@ struct CommandLine {
 
 CommandLine read(const std::vector<std::string>& words) {
   const auto refuse = [](const std::string& found) {
-    throw UserError({"a program that searches cannot read its arguments", "command line", found,
-                     "--out FILE, and where they are wanted --device DEVICE, --target TARGET, --db FILE and "
-                     "--trials NUMBER"});
+    throw UserError("a program that searches cannot read its arguments", "command line", found,
+                    "--out FILE, and where they are wanted --device DEVICE, --target TARGET, --db FILE and "
+                    "--trials NUMBER");
   };
   CommandLine line;
   for (std::size_t i = 0; i < words.size(); i += 2) {
@@ -153,31 +150,23 @@ CommandLine read(const std::vector<std::string>& words) {
 }  // namespace
 
 Tuned tune(const Schedule& schedule, const std::string& device, const TuneOptions& options,
-           const std::string& database, std::source_location place) {
+           const std::string& database, CallPlace place) {
   return user_call(place, [&] { return tuned(schedule, device, options, database); });
 }
 
 int search_program(int count, char** arguments, const std::function<Schedule(const Target&)>& make,
-                   std::source_location place) {
-  try {
+                   CallPlace place) {
+  return exit_code_of([&] {
     const CommandLine line = read({arguments + 1, arguments + count});
     const Target& target = target_named(line.target, place);
     const Schedule schedule = make(target);
     if (schedule.target().name != target.name)
-      throw UserError({"a program that searches made a schedule for another target",
-                       SourcePlace(place).text(), schedule.target().name,
-                       target.name + ", which the function is given"});
+      throw UserError("a program that searches made a schedule for another target", SourcePlace(place).text(),
+                      schedule.target().name, target.name + ", which the function is given");
     const Tuned found = tune(schedule, line.device, line.options, line.database, place);
     write_bytes(line.out, json_of_best(*found.result.best, found.schedule));
     fmt::print("{}schedule: {}\n", found.verdict, line.out);
-    return 0;
-  } catch (const UserError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  });
 }
 
 }  // namespace weft

@@ -5,11 +5,11 @@
 //   const Kernel kernel = compile(tune(s, "cpu").schedule);
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/search/trials/tune.h>
 
 #include <functional>
-#include <source_location>
 #include <string>
 
 namespace weft {
@@ -30,7 +30,7 @@ struct Tuned {
 /// A CUDA device is opened by the trials' processes, so call it before this one opens it. UserError for a
 /// name of no device; RuntimeError where no kernel was right; else as tune() of a problem.
 Tuned tune(const Schedule& schedule, const std::string& device, const TuneOptions& options = {},
-           const std::string& database = {}, std::source_location place = std::source_location::current());
+           const std::string& database = {}, CallPlace place = {});
 
 /// What main() of a program is that searches: what weft_add_search of CMake compiles and runs.
 ///
@@ -43,6 +43,6 @@ Tuned tune(const Schedule& schedule, const std::string& device, const TuneOption
 /// and writes the fastest schedule as weft tune does. Without a target it is that of the CPU or of the
 /// simulated device. Errors go to stderr. Returns 0, 2 for what the user gave, 1 for the rest.
 int search_program(int count, char** arguments, const std::function<Schedule(const Target&)>& make,
-                   std::source_location place = std::source_location::current());
+                   CallPlace place = {});
 
 }  // namespace weft

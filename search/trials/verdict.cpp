@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/dense_bound.h>
 #include <weft/search/trials/verdict.h>
@@ -184,13 +183,11 @@ Verdict made_verdict(const TuneResult& result, const TrialProblem& problem, cons
 }  // namespace
 
 Verdict verdict_of(const TuneResult& result, const TrialProblem& problem, const Target& target,
-                   const std::vector<StoredRecord>& records, std::source_location place) {
+                   const std::vector<StoredRecord>& records, CallPlace place) {
   return user_call(place, [&] {
     if (!result.best || !result.best->time_of_correct())
-      throw UserError({"there is no verdict without a kernel",
-                       {},
-                       "a search in which no trial was right",
-                       "a result whose `best` is set; the records of its file say why trials failed"});
+      throw UserError("there is no verdict without a kernel", "a search in which no trial was right",
+                      "a result whose `best` is set; the records of its file say why trials failed");
     return made_verdict(result, problem, target, records);
   });
 }

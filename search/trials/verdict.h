@@ -1,11 +1,11 @@
 // What a search says in the end: which kernel, how it stands against dense, where that turns, what bounds it.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/search/trials/standing.h>
 #include <weft/search/trials/tune.h>
 
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -43,8 +43,7 @@ struct Verdict {
 /// gives the measured times at the problem itself, where a verdict can rest on these; `records` are searched
 /// for the same weights with other numbers of columns. UserError for a result without a best record.
 Verdict verdict_of(const TuneResult& result, const TrialProblem& problem, const Target& target,
-                   const std::vector<StoredRecord>& records,
-                   std::source_location place = std::source_location::current());
+                   const std::vector<StoredRecord>& records, CallPlace place = {});
 
 /// A few sentences, one a line.
 std::string text_of(const Verdict& verdict, const Record& best);

@@ -131,7 +131,7 @@ TEST(PiecedKernels, AreLinkedByTheToolkit) {
     const auto& assembled = pieced->assembled;
     EXPECT_TRUE(assembled->cubin.starts_with("\177ELF"));
     EXPECT_NE(assembled->cubin.find("spmm_piece_3"), std::string::npos);
-    const cuda::Resources* kernel = assembled->report.find("spmm");
+    const cuda::FunctionResources* kernel = assembled->report.find("spmm");
     ASSERT_NE(kernel, nullptr);
     EXPECT_GT(kernel->registers, 16);
     EXPECT_LE(kernel->registers, 128) << "of 512 threads";

@@ -168,7 +168,7 @@ void print_row(const Result& result, const Shape& shape, std::int64_t rows, doub
   fmt::print("{:>10} {:>4} {:>7} | {:>6.3f} {:>6.3f} {:>6.3f} {:>6.3f} {:>6.3f} {:>6.3f} {:>7.3f} {:>7.3f} |",
              fmt::format("{}x{}", shape.rows, shape.inner), rows, entries, s["other steps"], s["bake_values"],
              passes_of(result), s["emit"], s["optimize"], s["generate"], s["ptxas"], s.total());
-  const cuda::Resources worst = result.assembled.report.worst();
+  const cuda::FunctionResources worst = result.assembled.report.worst();
   fmt::print(" {:>9} {:>9} {:>4} {:>6} |", result.ptx.size(), result.assembled.cubin.size(), worst.registers,
              worst.spill_store_bytes + worst.spill_load_bytes);
   std::int64_t others = 0;
@@ -212,7 +212,7 @@ std::int64_t number(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1)
-    throw UserError({"an argument of the benchmark", {}, std::string(text), "a number of at least 1"});
+    throw UserError("an argument of the benchmark", std::string(text), "a number of at least 1");
   return value;
 }
 

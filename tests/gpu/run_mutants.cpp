@@ -27,7 +27,7 @@ const Mutant& mutant_named(const std::string& kernel, const std::string& name) {
   const auto found = std::ranges::find_if(
       mutants(), [&](const Mutant& mutant) { return mutant.kernel == kernel && mutant.name == name; });
   if (found == mutants().end())
-    throw UserError({"choosing a mutant of " + kernel, {}, "no '" + name + "'", "a name that --list prints"});
+    throw UserError("choosing a mutant of " + kernel, "no '" + name + "'", "a name that --list prints");
   return *found;
 }
 

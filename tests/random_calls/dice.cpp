@@ -115,21 +115,11 @@ std::string Dice::damaged(std::string text) {
     const auto at = static_cast<std::size_t>(between(0, static_cast<std::int64_t>(text.size()) - 1));
     const auto length = static_cast<std::size_t>(between(1, 12));
     switch (between(0, 6)) {
-      case 0:
-        text[at] = static_cast<char>(between(0, 255));
-        break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.insert(at, wild_text());
-        break;
-      case 3:
-        text.insert(at, text.substr(at, length));
-        break;
-      case 4:
-        text.resize(at);
-        break;
+      case 0: text[at] = static_cast<char>(between(0, 255)); break;
+      case 1: text.erase(at, length); break;
+      case 2: text.insert(at, wild_text()); break;
+      case 3: text.insert(at, text.substr(at, length)); break;
+      case 4: text.resize(at); break;
       default: {
         // The next number, or the next word.
         const std::size_t digit = text.find_first_of("0123456789", at);

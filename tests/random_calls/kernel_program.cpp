@@ -19,8 +19,8 @@
 namespace weft::test {
 namespace {
 
-/// Warp instructions of a launch: some seconds.
-constexpr std::uint64_t most_simulated = 5'000'000;
+/// Warp instructions of a launch: some seconds, also where blocks tell one another what they know.
+constexpr std::uint64_t most_simulated = 2'000'000;
 
 /// What launches; the simulator's limit is none of the program's failures.
 template <class Action>
@@ -262,15 +262,9 @@ class KernelProgram {
     Array& array = tensors_.at(name);
     std::vector<std::int64_t> shape = array.shape();
     switch (dice_.between(0, 9)) {
-      case 0:
-        pointer = nullptr;
-        break;
-      case 1:
-        arguments_.tensors.erase(name);
-        break;
-      case 2:
-        array = array.converted(static_cast<DType>(dice_.between(0, 12)));
-        break;
+      case 0: pointer = nullptr; break;
+      case 1: arguments_.tensors.erase(name); break;
+      case 2: array = array.converted(static_cast<DType>(dice_.between(0, 12))); break;
       case 3:
         dice_.shuffle(shape);
         array = std::move(array).reshaped(shape);
@@ -279,19 +273,13 @@ class KernelProgram {
         shape[dice_.place_in(shape)] = dice_.between(0, 40);
         array = Array(array.dtype(), shape);
         break;
-      case 5:
-        arguments_.tensors[dice_.chance(50) ? dice_.odd_name() : dice_.wild_name()] = &array;
-        break;
-      case 6:
-        arguments_.scalars[dice_.chance(50) ? dice_.odd_name() : dice_.wild_name()] = 1;
-        break;
+      case 5: arguments_.tensors[dice_.chance(50) ? dice_.odd_name() : dice_.wild_name()] = &array; break;
+      case 6: arguments_.scalars[dice_.chance(50) ? dice_.odd_name() : dice_.wild_name()] = 1; break;
       case 7:
         if (!arguments_.scalars.empty())
           arguments_.scalars.begin()->second = dice_.any_of({HUGE_VAL, 1e300, -0.0});
         break;
-      case 8:
-        arguments_.scalars.clear();
-        break;
+      case 8: arguments_.scalars.clear(); break;
       default:
         arguments_.weights = dice_.chance(50) ? weights_ : nullptr;
         if (weights_ != nullptr && dice_.chance(50))

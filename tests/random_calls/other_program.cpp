@@ -45,26 +45,17 @@ class OtherProgram {
 
   void run() {
     switch (dice_.between(0, 10)) {
-      case 0:
-        return handles();
-      case 1:
-        return words();
-      case 2:
-        return arrays();
+      case 0: return handles();
+      case 1: return words();
+      case 2: return arrays();
       case 3:
-      case 4:
-        return pruning();
+      case 4: return pruning();
       case 5:
-      case 6:
-        return files();
-      case 7:
-        return spaces();
-      case 8:
-        return searches();
-      case 9:
-        return choices();
-      default:
-        return templates();
+      case 6: return files();
+      case 7: return spaces();
+      case 8: return searches();
+      case 9: return choices();
+      default: return templates();
     }
   }
 
@@ -463,18 +454,10 @@ class OtherProgram {
       const Tensor<f32, 3> results(name("C"), {size(), size(), size()});
       const Tensor<f32, 1> bias(name("bias"), {size()});
       switch (which) {
-        case 0:
-          made = algorithm(called, c(m, n) = sum(k, a(m, k) * b(k, n)));
-          break;
-        case 1:
-          made = algorithm(called, c(m, n) = relu(alpha * sum(k, a(m, k) * b(k, n)) + bias(m)));
-          break;
-        case 2:
-          made = algorithm(called, results(g, m, n) = sum(k, batches(g, m, k) * b(k, n)));
-          break;
-        case 3:
-          made = algorithm(called, c(m, n) = sum(k, dense(m, m) * b(k, n)));
-          break;
+        case 0: made = algorithm(called, c(m, n) = sum(k, a(m, k) * b(k, n))); break;
+        case 1: made = algorithm(called, c(m, n) = relu(alpha * sum(k, a(m, k) * b(k, n)) + bias(m))); break;
+        case 2: made = algorithm(called, results(g, m, n) = sum(k, batches(g, m, k) * b(k, n))); break;
+        case 3: made = algorithm(called, c(m, n) = sum(k, dense(m, m) * b(k, n))); break;
         default:
           made = algorithm(called, c(m, n) = gelu(sum(k, a(m, k) * b(2 * k + n - 1, n)) - c(m, n)) * bias(n));
       }

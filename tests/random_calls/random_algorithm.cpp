@@ -274,12 +274,8 @@ void spoil(Algorithm& algorithm, Dice& dice) {
   AffineIndex& index = access.indices[dice.place_in(access.indices)];
   const std::string any_name = dice.chance(50) ? dice.wild_name() : dice.odd_name();
   switch (dice.between(0, 21)) {
-    case 0:
-      operand.name = any_name;
-      break;
-    case 1:
-      operand.dtype = static_cast<DType>(dice.between(0, 12));
-      break;
+    case 0: operand.name = any_name; break;
+    case 1: operand.dtype = static_cast<DType>(dice.between(0, 12)); break;
     case 2:
       operand.shape[dice.place_in(operand.shape)] =
           dice.chance(60) ? dice.wild_number() : dice.between(1, 40);
@@ -290,49 +286,27 @@ void spoil(Algorithm& algorithm, Dice& dice) {
       extent.multiple = dice.wild_number();
       break;
     }
-    case 4:
-      operand.strides.assign(static_cast<std::size_t>(dice.between(0, 4)), dice.wild_number());
-      break;
-    case 5:
-      operand.strides.assign(operand.shape.size(), dice.between(0, 3));
-      break;
-    case 6:
-      operand.storage = operand.storage == Storage::dense ? Storage::sparse : Storage::dense;
-      break;
-    case 7:
-      variable.name = any_name;
-      break;
+    case 4: operand.strides.assign(static_cast<std::size_t>(dice.between(0, 4)), dice.wild_number()); break;
+    case 5: operand.strides.assign(operand.shape.size(), dice.between(0, 3)); break;
+    case 6: operand.storage = operand.storage == Storage::dense ? Storage::sparse : Storage::dense; break;
+    case 7: variable.name = any_name; break;
     case 8:
       variable.extent = dice.chance(50) ? Extent(dice.wild_number()) : Extent(dice.between(1, 40));
       break;
-    case 9:
-      variable.reduction = !variable.reduction;
-      break;
+    case 9: variable.reduction = !variable.reduction; break;
     case 10:
       access.operand = static_cast<std::size_t>(dice.chance(50) ? dice.between(0, 5) : dice.wild_number());
       break;
-    case 11:
-      access.indices.push_back({{{variable.name, 1}}, 0});
-      break;
-    case 12:
-      access.indices.pop_back();
-      break;
-    case 13:
-      index.constant = dice.chance(50) ? dice.wild_number() : dice.between(-300, 300);
-      break;
-    case 14:
-      index.terms.emplace_back(dice.chance(50) ? variable.name : any_name, dice.wild_number());
-      break;
+    case 11: access.indices.push_back({{{variable.name, 1}}, 0}); break;
+    case 12: access.indices.pop_back(); break;
+    case 13: index.constant = dice.chance(50) ? dice.wild_number() : dice.between(-300, 300); break;
+    case 14: index.terms.emplace_back(dice.chance(50) ? variable.name : any_name, dice.wild_number()); break;
     case 15:
       if (!index.terms.empty())
         index.terms.front().second = dice.chance(50) ? dice.wild_number() : dice.between(-9, 9);
       break;
-    case 16:
-      algorithm.scalars.push_back(any_name);
-      break;
-    case 17:
-      algorithm.result.kind = static_cast<Term::Kind>(dice.between(0, 8));
-      break;
+    case 16: algorithm.scalars.push_back(any_name); break;
+    case 17: algorithm.result.kind = static_cast<Term::Kind>(dice.between(0, 8)); break;
     case 18:
       for (std::int64_t i = dice.any_of<std::int64_t>({1, 3, 300}); i > 0; --i) {
         Term term;
@@ -342,14 +316,11 @@ void spoil(Algorithm& algorithm, Dice& dice) {
         if (term.arguments.size() == 2) break;
       }
       break;
-    case 19:
-      algorithm.accumulator = static_cast<DType>(dice.between(0, 12));
-      break;
+    case 19: algorithm.accumulator = static_cast<DType>(dice.between(0, 12)); break;
     case 20:
       algorithm.factors.resize(static_cast<std::size_t>(dice.between(0, 3)), algorithm.factors.front());
       break;
-    default:
-      algorithm.name = any_name;
+    default: algorithm.name = any_name;
   }
 }
 

@@ -83,19 +83,15 @@ class Arguments {
 
   Argument argument_for(const Parameter& parameter) {
     switch (parameter.kind) {
-      case ParameterKind::factor:
-        return number(loop_name());
-      case ParameterKind::tensor:
-        return tensor();
+      case ParameterKind::factor: return number(loop_name());
+      case ParameterKind::tensor: return tensor();
       case ParameterKind::word:
         return {{}, std::string(dice_.any_of(std::vector(parameter.words.begin(), parameter.words.end())))};
-      case ParameterKind::number:
-        return number(std::string(parameter.name));
+      case ParameterKind::number: return number(std::string(parameter.name));
       case ParameterKind::instruction:
         return word({"mma_m16n8k8", "mma_m16n8k16", "wgmma_m64n8k16", "wgmma_m64n64k16", "wgmma_m64n256k16",
                      "mma_sp_m16n8k32", "wgmma_sp_m64n64k32", "mma"});
-      case ParameterKind::loop:
-        break;
+      case ParameterKind::loop: break;
     }
     return loop();
   }
@@ -105,31 +101,19 @@ class Arguments {
     const std::size_t place = dice_.place_in(step.arguments);
     Argument& argument = step.arguments[place];
     switch (dice_.between(0, 9)) {
-      case 0:
-        step.name = dice_.chance(50) ? dice_.wild_name() : dice_.odd_name();
-        break;
-      case 1:
-        step.arguments.erase(step.arguments.begin() + static_cast<std::ptrdiff_t>(place));
-        break;
-      case 2:
-        step.arguments.push_back(argument);
-        break;
+      case 0: step.name = dice_.chance(50) ? dice_.wild_name() : dice_.odd_name(); break;
+      case 1: step.arguments.erase(step.arguments.begin() + static_cast<std::ptrdiff_t>(place)); break;
+      case 2: step.arguments.push_back(argument); break;
       case 3:
         argument.name = dice_.chance(50) ? dice_.wild_name()
                                          : dice_.any_of<std::string>({"", "at", "depth", "m", "groups"});
         break;
-      case 4:
-        argument.value = dice_.chance(50) ? dice_.wild_name() : dice_.odd_name();
-        break;
+      case 4: argument.value = dice_.chance(50) ? dice_.wild_name() : dice_.odd_name(); break;
       case 5:
         argument.value = KnobChoice{dice_.chance(50) ? "tile" : dice_.wild_name(), {dice_.wild_number(), 2}};
         break;
-      case 6:
-        argument.value = KnobChoice{};
-        break;
-      case 7:
-        step.arguments.clear();
-        break;
+      case 6: argument.value = KnobChoice{}; break;
+      case 7: step.arguments.clear(); break;
       default:
         for (Argument& each : step.arguments) {
           if (std::holds_alternative<std::int64_t>(each.value)) each.value = dice_.wild_number();

@@ -45,24 +45,12 @@ void spoil(WeightMatrix& weights, Dice& dice) {
   const auto place = [&](std::int64_t size) { return dice.between(0, std::max<std::int64_t>(0, size - 1)); };
   const std::int64_t stored = weights.stored();
   switch (dice.between(0, 14)) {
-    case 0:
-      std::swap(weights.rows, weights.columns);
-      break;
-    case 1:
-      dice.shuffle(weights.shape);
-      break;
-    case 2:
-      weights.shape = {weights.columns, weights.rows};
-      break;
-    case 3:
-      weights.shape.clear();
-      break;
-    case 4:
-      weights.shape.push_back(dice.any_of<std::int64_t>({0, 1, 2, -1}));
-      break;
-    case 5:
-      (dice.chance(50) ? weights.rows : weights.columns) = dice.wild_number();
-      break;
+    case 0: std::swap(weights.rows, weights.columns); break;
+    case 1: dice.shuffle(weights.shape); break;
+    case 2: weights.shape = {weights.columns, weights.rows}; break;
+    case 3: weights.shape.clear(); break;
+    case 4: weights.shape.push_back(dice.any_of<std::int64_t>({0, 1, 2, -1})); break;
+    case 5: (dice.chance(50) ? weights.rows : weights.columns) = dice.wild_number(); break;
     case 6:
       if (stored > 0)
         weights.column[static_cast<std::size_t>(place(stored))] =
@@ -79,26 +67,17 @@ void spoil(WeightMatrix& weights, Dice& dice) {
         weights.row_begin[dice.place_in(weights.row_begin)] +=
             dice.chance(50) ? dice.between(-2, 2) : dice.wild_number() / 2;
       break;
-    case 9:
-      weights.row_begin.resize(static_cast<std::size_t>(dice.between(0, 3)));
-      break;
-    case 10:
-      weights.values = weights.values.converted(static_cast<DType>(dice.between(0, 12)));
-      break;
-    case 11:
-      weights.values = Array(weights.values.dtype(), {dice.between(0, stored + 2)});
-      break;
+    case 9: weights.row_begin.resize(static_cast<std::size_t>(dice.between(0, 3))); break;
+    case 10: weights.values = weights.values.converted(static_cast<DType>(dice.between(0, 12))); break;
+    case 11: weights.values = Array(weights.values.dtype(), {dice.between(0, stored + 2)}); break;
     case 12:
       if (stored > 0) {
         weights.values.set(place(stored),
                            dice.any_of({std::nan(""), HUGE_VAL, -HUGE_VAL, 1e300, 1e-310, 7e4}));
       }
       break;
-    case 13:
-      weights = WeightMatrix();
-      break;
-    default:
-      weights.column.clear();
+    case 13: weights = WeightMatrix(); break;
+    default: weights.column.clear();
   }
 }
 
@@ -194,35 +173,18 @@ SparseTensor spoiled(const SparseTensor& tensor, Dice& dice) {
   std::vector<SparseTensor::NamedArray> arrays = tensor.arrays();
   ValueOrder order = tensor.value_order();
   switch (dice.between(0, 9)) {
-    case 0:
-      rows = dice.chance(50) ? dice.wild_number() : rows + dice.between(-1, 1);
-      break;
-    case 1:
-      columns = dice.chance(50) ? dice.wild_number() : columns + dice.between(-1, 1);
-      break;
-    case 2:
-      shape = {columns, rows};
-      break;
-    case 3:
-      levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(dice.place_in(levels)));
-      break;
+    case 0: rows = dice.chance(50) ? dice.wild_number() : rows + dice.between(-1, 1); break;
+    case 1: columns = dice.chance(50) ? dice.wild_number() : columns + dice.between(-1, 1); break;
+    case 2: shape = {columns, rows}; break;
+    case 3: levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(dice.place_in(levels))); break;
     case 4:
       levels[dice.place_in(levels)].extent = dice.chance(50) ? dice.wild_number() : dice.between(0, 70);
       break;
-    case 5:
-      levels[dice.place_in(levels)].stride = dice.wild_number();
-      break;
-    case 6:
-      levels[dice.place_in(levels)].kind = static_cast<LevelKind>(dice.between(0, 4));
-      break;
-    case 7:
-      levels[dice.place_in(levels)].index = dice.chance(50) ? "" : "nosuch";
-      break;
-    case 8:
-      format = random_format(dice);
-      break;
-    default:
-      arrays.erase(arrays.begin() + static_cast<std::ptrdiff_t>(dice.place_in(arrays)));
+    case 5: levels[dice.place_in(levels)].stride = dice.wild_number(); break;
+    case 6: levels[dice.place_in(levels)].kind = static_cast<LevelKind>(dice.between(0, 4)); break;
+    case 7: levels[dice.place_in(levels)].index = dice.chance(50) ? "" : "nosuch"; break;
+    case 8: format = random_format(dice); break;
+    default: arrays.erase(arrays.begin() + static_cast<std::ptrdiff_t>(dice.place_in(arrays)));
   }
   return {format, shape, rows, columns, levels, arrays, order};
 }

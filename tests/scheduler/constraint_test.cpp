@@ -32,16 +32,11 @@ class Random {
                                 : ir::variable(names[static_cast<std::size_t>(between(0, 2))]);
     }
     switch (between(0, 9)) {
-      case 0:
-        return ir::unary(ir::UnaryOperator::negate, integer(depth - 1));
-      case 1:
-        return ir::select(boolean(depth - 1), integer(depth - 1), integer(depth - 1));
-      case 2:
-        return ir::cast(DType::i64, boolean(depth - 1));
-      case 3:
-        return integer(depth - 1) / ir::maximum(integer(depth - 1), 1);
-      case 4:
-        return integer(depth - 1) % ir::maximum(integer(depth - 1), 1);
+      case 0: return ir::unary(ir::UnaryOperator::negate, integer(depth - 1));
+      case 1: return ir::select(boolean(depth - 1), integer(depth - 1), integer(depth - 1));
+      case 2: return ir::cast(DType::i64, boolean(depth - 1));
+      case 3: return integer(depth - 1) / ir::maximum(integer(depth - 1), 1);
+      case 4: return integer(depth - 1) % ir::maximum(integer(depth - 1), 1);
       default: {
         constexpr BinaryOperator operators[] = {BinaryOperator::add, BinaryOperator::subtract,
                                                 BinaryOperator::multiply, BinaryOperator::minimum,

@@ -111,7 +111,7 @@ TEST(Choice, DoesNotPromiseWhereLittleIsPruned) {
   for (const double sparsity : {0.5, 0.6, 0.7}) {
     const auto matrix = unstructured(sparsity, DType::f32);
     const Choice choice = choose(spmm_algorithm(512, 2048, 256, DType::f32), matrix, target_named("sm_90a"));
-    EXPECT_NE(choice.faster(), Faster::sparse) << choice.text();
+    EXPECT_NE(choice.faster(), Faster::kernel) << choice.text();
     EXPECT_LT(choice.dense->microseconds, choice.ways.front().microseconds);
     EXPECT_EQ(choice.ways.front().recipe->name, "sparsert");
   }
@@ -128,7 +128,7 @@ Choice with_times(double sparse, const KnownError& of_sparse, double dense, cons
 
 TEST(Choice, NamesAFasterOneOnlyBeyondTheErrorsOfBothTimes) {
   const KnownError sparse{0.5, 1.6}, dense{0.8, 1.25};
-  EXPECT_EQ(with_times(10, sparse, 10 * 2.01, dense).faster(), Faster::sparse);
+  EXPECT_EQ(with_times(10, sparse, 10 * 2.01, dense).faster(), Faster::kernel);
   EXPECT_EQ(with_times(10, sparse, 10 * 1.99, dense).faster(), Faster::none);
   EXPECT_EQ(with_times(10, sparse, 10 / 2.51, dense).faster(), Faster::dense);
   EXPECT_EQ(with_times(10, sparse, 10 / 2.49, dense).faster(), Faster::none);

@@ -31,23 +31,19 @@ enum Kind : std::int64_t { right = 1, crash, hang, miscompute, refuse, fail, mem
 Schedule behaving(Kind kind, const SpaceProblem& what, const Target& target) {
   WeightMatrix matrix = *what.matrix;
   switch (kind) {
-    case crash:
-      std::abort();
+    case crash: std::abort();
     case hang:
       for (;;) pause();
     case miscompute:
       matrix.values.set(5, 3 + matrix.values.get(5));  // the kernel has another weight in it
       break;
-    case refuse:
-      throw InfeasibleError({"a point does not fit", {}, "too much", "less"});
-    case fail:
-      throw InternalError("a step is wrong");
+    case refuse: throw InfeasibleError("a point does not fit", "too much", "less");
+    case fail: throw InternalError("a step is wrong");
     case memory: {
       std::vector<std::vector<char>> all;
       for (;;) all.emplace_back(std::size_t{64} << 20U, 'x');
     }
-    case right:
-      break;
+    case right: break;
   }
   return default_schedule(what.algorithm, std::make_shared<const SparseTensor>(pack(matrix, formats::csr())),
                           target);
@@ -92,21 +88,14 @@ TEST_F(Tuning, FaultsAreCountedUnderTheirKindAndTheSearchGoesOn) {
     for (const StoredRecord& stored : file.records()) {
       const Record& record = stored.record;
       switch (record.config.at("kind")) {
-        case crash:
-          EXPECT_THAT(record.message, HasSubstr("Aborted"));
-          break;
-        case hang:
-          EXPECT_THAT(record.message, StartsWith("no end within"));
-          break;
-        case memory:
-          EXPECT_THAT(record.message, HasSubstr("memory"));
-          break;
+        case crash: EXPECT_THAT(record.message, HasSubstr("Aborted")); break;
+        case hang: EXPECT_THAT(record.message, StartsWith("no end within")); break;
+        case memory: EXPECT_THAT(record.message, HasSubstr("memory")); break;
         case miscompute:
           EXPECT_TRUE(record.verified);
           EXPECT_FALSE(record.microseconds);
           break;
-        default:
-          break;
+        default: break;
       }
     }
   }

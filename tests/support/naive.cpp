@@ -129,26 +129,19 @@ class Naive {
     std::vector<Number> x;
     for (const Term& argument : term.arguments) x.push_back(of_term(argument, sum, values));
     switch (term.kind) {
-      case Term::Kind::sum:
-        return sum;
-      case Term::Kind::number:
-        return given(term.number);
-      case Term::Kind::scalar:
-        return given(arguments_.scalars.at(term.scalar));
+      case Term::Kind::sum: return sum;
+      case Term::Kind::number: return given(term.number);
+      case Term::Kind::scalar: return given(arguments_.scalars.at(term.scalar));
       case Term::Kind::access: {
         const auto known = readings_.find(&term);
         return given((known != readings_.end() ? known->second
                                                : readings_.emplace(&term, reading(term.access)).first->second)
                          .at(values));
       }
-      case Term::Kind::add:
-        return {x[0].value + x[1].value, x[0].magnitude + x[1].magnitude};
-      case Term::Kind::subtract:
-        return {x[0].value - x[1].value, x[0].magnitude + x[1].magnitude};
-      case Term::Kind::multiply:
-        return {x[0].value * x[1].value, x[0].magnitude * x[1].magnitude};
-      case Term::Kind::relu:
-        return {x[0].value < 0 ? 0 : x[0].value, x[0].magnitude};
+      case Term::Kind::add: return {x[0].value + x[1].value, x[0].magnitude + x[1].magnitude};
+      case Term::Kind::subtract: return {x[0].value - x[1].value, x[0].magnitude + x[1].magnitude};
+      case Term::Kind::multiply: return {x[0].value * x[1].value, x[0].magnitude * x[1].magnitude};
+      case Term::Kind::relu: return {x[0].value < 0 ? 0 : x[0].value, x[0].magnitude};
       case Term::Kind::gelu:
         result_.exact = false;
         // For negative numbers 1 + erf cancels: the error is one of the number itself.

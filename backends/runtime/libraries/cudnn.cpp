@@ -73,15 +73,13 @@ constexpr std::size_t most_workspace = std::size_t{2} << 30U;
 int algorithm_code(std::string_view name) {
   const auto* found = std::find(algorithm_names.begin(), algorithm_names.end(), name);
   if (found != algorithm_names.end()) return static_cast<int>(found - algorithm_names.begin());
-  throw UserError({"cuDNN has no such algorithm", {}, std::string(name), "one of Cudnn::algorithms()"});
+  throw UserError("cuDNN has no such algorithm", std::string(name), "one of Cudnn::algorithms()");
 }
 
 int checked(std::int64_t extent, std::int64_t least) {
   if (extent >= least && extent <= std::numeric_limits<int>::max()) return static_cast<int>(extent);
-  throw UserError({"a convolution with cuDNN",
-                   {},
-                   "an extent of " + std::to_string(extent),
-                   std::to_string(least) + " to " + std::to_string(std::numeric_limits<int>::max())});
+  throw UserError("a convolution with cuDNN", "an extent of " + std::to_string(extent),
+                  std::to_string(least) + " to " + std::to_string(std::numeric_limits<int>::max()));
 }
 
 }  // namespace
@@ -178,10 +176,9 @@ PreparedCall Cudnn::prepare(const DenseConvolution& convolution, std::string_vie
       state_->api.workspace_size(state_->handle, prepared->image, prepared->filter, prepared->convolution,
                                  prepared->output, prepared->algorithm, &bytes),
       doing);
-  if (bytes > most_workspace) {
+  if (bytes > most_workspace)
     throw RuntimeError(doing + ": it wants a workspace of " + std::to_string(bytes) + " bytes, more than " +
                        std::to_string(most_workspace));
-  }
   prepared->workspace = DeviceMemory(*state_->owner, bytes);
   return PreparedCall([prepared](StreamHandle stream) { prepared->launch(stream); });
 }

@@ -47,7 +47,7 @@ struct EntryPoints : LibraryFunctions {
 
 void check_type(DenseType type) {
   if (type == DenseType::tf32)
-    throw UserError({"multiplying sparse weights with cuSPARSE", {}, "the type tf32", "f32, f16 or bf16"});
+    throw UserError("multiplying sparse weights with cuSPARSE", "the type tf32", "f32, f16 or bf16");
 }
 
 constexpr std::array<std::string_view, 4> algorithm_names{"default", "csr 1", "csr 2", "csr 3"};
@@ -56,10 +56,8 @@ constexpr std::array<int, 4> algorithm_codes{0, 4, 6, 12};
 
 int algorithm_code(std::string_view name) {
   const auto* found = std::find(algorithm_names.begin(), algorithm_names.end(), name);
-  if (found != algorithm_names.end())
-    return algorithm_codes[static_cast<std::size_t>(found - algorithm_names.begin())];
-  throw UserError(
-      {"cuSPARSE has no such algorithm", {}, std::string(name), "default, csr 1, csr 2 or csr 3"});
+  if (found != algorithm_names.end()) return algorithm_codes[found - algorithm_names.begin()];
+  throw UserError("cuSPARSE has no such algorithm", std::string(name), "default, csr 1, csr 2 or csr 3");
 }
 
 void check_extents(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t stored) {
@@ -67,11 +65,10 @@ void check_extents(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t 
   bool fits = stored >= 0 && stored <= most;
   for (const std::int64_t extent : {m, n, k}) fits = fits && extent >= 1 && extent <= most;
   if (fits) return;
-  throw UserError({"multiplying sparse weights with cuSPARSE",
-                   {},
-                   "M = " + std::to_string(m) + ", K = " + std::to_string(k) + ", N = " + std::to_string(n) +
-                       ", " + std::to_string(stored) + " entries",
-                   "extents from 1 to " + std::to_string(most) + ", at most as many entries"});
+  throw UserError("multiplying sparse weights with cuSPARSE",
+                  "M = " + std::to_string(m) + ", K = " + std::to_string(k) + ", N = " + std::to_string(n) +
+                      ", " + std::to_string(stored) + " entries",
+                  "extents from 1 to " + std::to_string(most) + ", at most as many entries");
 }
 
 void check_blocks(const BlockedEllProduct& product) {
@@ -79,12 +76,11 @@ void check_blocks(const BlockedEllProduct& product) {
   for (const std::int64_t extent : {product.m, product.k, product.ell_columns})
     fits = fits && extent % product.block == 0;
   if (fits && product.ell_columns >= 1 && product.ell_columns <= product.k) return;
-  throw UserError({"multiplying weights in blocks with cuSPARSE",
-                   {},
-                   "blocks of " + std::to_string(product.block) + " for M = " + std::to_string(product.m) +
-                       ", K = " + std::to_string(product.k) + ", " + std::to_string(product.ell_columns) +
-                       " columns of it kept",
-                   "blocks that divide all three, and at least one of them kept"});
+  throw UserError("multiplying weights in blocks with cuSPARSE",
+                  "blocks of " + std::to_string(product.block) + " for M = " + std::to_string(product.m) +
+                      ", K = " + std::to_string(product.k) + ", " + std::to_string(product.ell_columns) +
+                      " columns of it kept",
+                  "blocks that divide all three, and at least one of them kept");
 }
 
 constexpr int index_32 = 2, base_zero = 0;

@@ -71,7 +71,7 @@ constexpr float beta = 0;
 
 void check_type(DenseType type) {
   if (type != DenseType::f16 && type != DenseType::bf16)
-    throw UserError({"multiplying 2:4 weights with cuSPARSELt", {}, "another type", "f16 or bf16"});
+    throw UserError("multiplying 2:4 weights with cuSPARSELt", "another type", "f16 or bf16");
 }
 
 /// 800 is 0.8.0 and 1000 is 0.10.0; since version 1 the major number stands before four digits.
@@ -106,7 +106,7 @@ struct PreparedProduct {
       if (planned) api.destroy_plan(&plan);
       if (selected && api.destroy_selection != nullptr) api.destroy_selection(&selection);
       const std::array<const Matrix*, 3> all{&a, &b, &c};
-      for (int i = 0; i < matrices; ++i) api.destroy_matrix(all[static_cast<std::size_t>(i)]);
+      for (int i = 0; i < matrices; ++i) api.destroy_matrix(all[i]);
     });
   }
 
@@ -141,7 +141,7 @@ struct PreparedProduct {
                    doing);
     wait_for(*library->owner, nullptr);
     if (wrong.to_vector<int>().front() != 0)
-      throw UserError({doing, {}, "weights with more than two of four elements", "2:4 weights"});
+      throw UserError(doing, "weights with more than two of four elements", "2:4 weights");
     std::size_t bytes = 0;
     std::size_t buffer_bytes = 0;
     library->check(api.compressed_size(handle, &plan, &bytes, &buffer_bytes), doing);
@@ -194,8 +194,8 @@ std::span<const std::string_view> Cusparselt::algorithms() {
 
 PreparedCall Cusparselt::prepare(const TwoOfFourProduct& product, std::string_view algorithm) const {
   if (std::find(algorithm_names.begin(), algorithm_names.end(), algorithm) == algorithm_names.end())
-    throw UserError(
-        {"cuSPARSELt has no such way to choose a kernel", {}, std::string(algorithm), "chosen or searched"});
+    throw UserError("cuSPARSELt has no such way to choose a kernel", std::string(algorithm),
+                    "chosen or searched");
   check_type(product.type);
   const ContextScope scope(*state_->device);
   const std::string doing = "preparing a product with cuSPARSELt (" + std::string(algorithm) + ")";

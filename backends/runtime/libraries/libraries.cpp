@@ -35,11 +35,10 @@ int compute_code(DenseType type) {
 void check_extents(const DenseProblem& problem) {
   for (const std::int64_t extent : {problem.m, problem.n, problem.k}) {
     if (extent >= 1 && extent <= std::numeric_limits<int>::max()) continue;
-    throw UserError({"multiplying dense matrices with cuBLAS",
-                     {},
-                     "M = " + std::to_string(problem.m) + ", K = " + std::to_string(problem.k) +
-                         ", N = " + std::to_string(problem.n),
-                     "each from 1 to " + std::to_string(std::numeric_limits<int>::max())});
+    throw UserError("multiplying dense matrices with cuBLAS",
+                    "M = " + std::to_string(problem.m) + ", K = " + std::to_string(problem.k) +
+                        ", N = " + std::to_string(problem.n),
+                    "each from 1 to " + std::to_string(std::numeric_limits<int>::max()));
   }
 }
 

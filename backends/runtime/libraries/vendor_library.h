@@ -42,11 +42,10 @@ struct OpenedLibrary {
   ~OpenedLibrary() {
     if (!opened_) return;
     release_in_context(*device, [this] {
-      if constexpr (std::is_pointer_v<Handle>) {
+      if constexpr (std::is_pointer_v<Handle>)
         api.destroy(handle);
-      } else {
+      else
         api.destroy(&handle);
-      }
     });
   }
 

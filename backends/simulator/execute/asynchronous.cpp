@@ -8,10 +8,6 @@
 #include <memory>
 
 namespace weft::simulator {
-
-using ptx::Instruction;
-using ptx::Space;
-
 namespace {
 
 struct Copy {

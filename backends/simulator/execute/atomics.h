@@ -5,8 +5,6 @@
 #include <weft/dsl/dtype.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -63,7 +61,6 @@ void update(std::byte* to, const std::byte* from, std::size_t bytes) {
 /// Calls make.operator()<T, function>() for the function that the modifiers name on `type`; null for none.
 template <class Make>
 Handler select_atomic(const ptx::Instruction& instruction, ptx::Type type, Make make) {
-  using ptx::Type;
   const auto integer = [&]<class T>() -> Handler {
     if (instruction.has("add")) return make.template operator()<T, atomics::add>();
     if (instruction.has("min")) return make.template operator()<T, atomics::minimum>();
@@ -82,29 +79,18 @@ Handler select_atomic(const ptx::Instruction& instruction, ptx::Type type, Make 
   };
   switch (type) {
     case Type::u32:
-    case Type::b32:
-      return integer.template operator()<std::uint32_t>();
-    case Type::s32:
-      return integer.template operator()<std::int32_t>();
+    case Type::b32: return integer.template operator()<std::uint32_t>();
+    case Type::s32: return integer.template operator()<std::int32_t>();
     case Type::u64:
-    case Type::b64:
-      return integer.template operator()<std::uint64_t>();
-    case Type::s64:
-      return integer.template operator()<std::int64_t>();
-    case Type::f32:
-      return floating.template operator()<float>();
-    case Type::f64:
-      return floating.template operator()<double>();
-    case Type::f16x2:
-      return floating.template operator()<atomics::Pair<f16>>();
-    case Type::bf16x2:
-      return floating.template operator()<atomics::Pair<bf16>>();
-    case Type::f16:
-      return floating.template operator()<f16>();
-    case Type::bf16:
-      return floating.template operator()<bf16>();
-    default:
-      return nullptr;
+    case Type::b64: return integer.template operator()<std::uint64_t>();
+    case Type::s64: return integer.template operator()<std::int64_t>();
+    case Type::f32: return floating.template operator()<float>();
+    case Type::f64: return floating.template operator()<double>();
+    case Type::f16x2: return floating.template operator()<atomics::Pair<f16>>();
+    case Type::bf16x2: return floating.template operator()<atomics::Pair<bf16>>();
+    case Type::f16: return floating.template operator()<f16>();
+    case Type::bf16: return floating.template operator()<bf16>();
+    default: return nullptr;
   }
 }
 

@@ -7,9 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 constexpr auto both = []<class T>(T a, T b) { return static_cast<T>(a & b); };
 constexpr auto either = []<class T>(T a, T b) { return static_cast<T>(a | b); };
 constexpr auto exactly_one = []<class T>(T a, T b) { return static_cast<T>(a ^ b); };
@@ -24,11 +21,10 @@ Handler on_predicates(const Instruction&, Operation& operation) {
   operation.lane_bytes = {1, 1, sources - 1};
   operation.flags |= decides;
   return [](Warp& warp, const Operation& current) {
-    if constexpr (sources == 2) {
+    if constexpr (sources == 2)
       warp.set_mask(current, 0, function(warp.mask(current, 1), warp.mask(current, 2)));
-    } else {
+    else
       warp.set_mask(current, 0, function(warp.mask(current, 1)));
-    }
   };
 }
 
@@ -65,9 +61,7 @@ void run_lop3_predicate(Warp& warp, const Operation& operation) {
   }
   if (!warp.is_sink(operation, 0)) {
     U32* const to = warp.result<U32>(operation, 0);
-    for (const std::size_t lane : lanes_of(warp.active())) {
-      to[lane] = values[lane];
-    }
+    for (const std::size_t lane : lanes_of(warp.active())) to[lane] = values[lane];
   }
   warp.set_mask(operation, 1, is_and ? is_set & other : is_set | other);
 }
@@ -113,20 +107,13 @@ template <Permutation mode>
 unsigned chosen_byte(unsigned i, U32 selector) {
   const unsigned base = selector & 3;
   switch (mode) {
-    case Permutation::by_selector:
-      return selector >> (4 * i) & 15;
-    case Permutation::forward4:
-      return base + i;
-    case Permutation::backward4:
-      return (base + 8 - i) & 7;
-    case Permutation::replicate8:
-      return base;
-    case Permutation::edge_left:
-      return std::max(i, base);
-    case Permutation::edge_right:
-      return std::min(i, base);
-    case Permutation::replicate16:
-      return (base & 1) * 2 + (i & 1);
+    case Permutation::by_selector: return selector >> (4 * i) & 15;
+    case Permutation::forward4: return base + i;
+    case Permutation::backward4: return (base + 8 - i) & 7;
+    case Permutation::replicate8: return base;
+    case Permutation::edge_left: return std::max(i, base);
+    case Permutation::edge_right: return std::min(i, base);
+    case Permutation::replicate16: return (base & 1) * 2 + (i & 1);
   }
   return 0;
 }

@@ -5,10 +5,6 @@
 #include <weft/backends/simulator/machine/control_flow.h>
 
 namespace weft::simulator {
-
-using ptx::Instruction;
-using ptx::Space;
-
 namespace {
 
 /// Of Operation::flags.
@@ -125,11 +121,10 @@ void reduce_in_bulk(Warp& warp, const Operation& operation) {
           self.reach_asynchronous(operation, Queue::bulk, space_of(target), target, size, Access::atomic);
       if (values != nullptr && sums != nullptr) atomics::update<T, function>(sums, values, size);
     };
-    if ((operation.flags & to_barrier) != 0) {
+    if ((operation.flags & to_barrier) != 0)
       start_bulk(warp, operation, reduce, absolute(warp, warp.addresses(operation, 3)[lane]), bytes[lane]);
-    } else {
+    else
       warp.start(Queue::bulk, {&operation, reduce, {}});
-    }
   }
 }
 

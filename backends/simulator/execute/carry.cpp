@@ -4,8 +4,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-
 /// Runs `step` for each active lane: it turns sources and the flag into a result, and changes the flag.
 template <class T, std::size_t sources, bool reads_flag, bool writes_flag, auto step>
 void run(Warp& warp, const Operation& operation) {

@@ -6,9 +6,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 /// A comparison is the set of the outcomes for which it is true.
 enum Outcome : unsigned { less = 1, equal = 2, greater = 4, unordered = 8 };
 
@@ -82,14 +79,10 @@ Mask compared(const Warp& warp, const Operation& operation, std::size_t first) {
 /// The outcome with the predicate operand `which`, where there is one.
 Mask combined(const Warp& warp, const Operation& operation, Mask outcome, std::size_t which) {
   switch (static_cast<Combination>(operation.variant)) {
-    case Combination::none:
-      return outcome;
-    case Combination::both:
-      return outcome & warp.mask(operation, which);
-    case Combination::either:
-      return outcome | warp.mask(operation, which);
-    case Combination::exactly_one:
-      return outcome ^ warp.mask(operation, which);
+    case Combination::none: return outcome;
+    case Combination::both: return outcome & warp.mask(operation, which);
+    case Combination::either: return outcome | warp.mask(operation, which);
+    case Combination::exactly_one: return outcome ^ warp.mask(operation, which);
   }
   return outcome;
 }
@@ -110,19 +103,14 @@ void run_setp(Warp& warp, const Operation& operation) {
 /// What `set` writes for true; a half of a pair gets its low 16 bits.
 std::int64_t true_value(Type type) {
   switch (type) {
-    case Type::f32:
-      return 0x3F80'0000;
+    case Type::f32: return 0x3F80'0000;
     case Type::f16:
-    case Type::f16x2:
-      return 0x3C00;
+    case Type::f16x2: return 0x3C00;
     case Type::bf16:
-    case Type::bf16x2:
-      return 0x3F80;
+    case Type::bf16x2: return 0x3F80;
     case Type::u16:
-    case Type::s16:
-      return 0xFFFF;
-    default:
-      return 0xFFFF'FFFF;
+    case Type::s16: return 0xFFFF;
+    default: return 0xFFFF'FFFF;
   }
 }
 

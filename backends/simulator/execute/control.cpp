@@ -70,8 +70,6 @@ void run_exit(Warp& warp, const Operation& operation) {
 
 namespace {
 
-using ptx::Instruction;
-
 void gather(Warp& warp, NamedBarrier& barrier) {
   warp.loads_matrices = false;
   barrier.gathered.join(warp.view());
@@ -121,16 +119,14 @@ void meet_at_barrier(Warp& warp, const Operation& operation) {
                 fmt::format("barrier {} for {} threads of a block of {}", number, wanted, all));
     return;
   }
-  if (warp.active() != warp.unfinished()) {
+  if (warp.active() != warp.unfinished())
     warp.report(operation, "barrier",
                 fmt::format("only lanes {:#010x} of {:#010x} reach it", warp.active(), warp.unfinished()));
-  }
   NamedBarrier& barrier = warp.block().named[number];
-  if (barrier.expected != 0 && barrier.expected != wanted) {
+  if (barrier.expected != 0 && barrier.expected != wanted)
     warp.report(
         operation, "barrier",
         fmt::format("expects {} threads, others at the same barrier expect {}", wanted, barrier.expected));
-  }
   barrier.expected = wanted;
   barrier.arrived += lanes;
   gather(warp, barrier);

@@ -7,9 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 constexpr std::uint32_t flag_flush = 1, flag_saturate = 2, flag_finite = 4, flag_rectify = 8;
 
 /// The source register may be wider than S.
@@ -21,11 +18,10 @@ std::array<S, lanes> read_lanes(const Warp& warp, const Operation& operation) {
       values[lane] = from_lane<S>(static_cast<Lane<S>>(from[lane]));
   };
   const bool is_constant = (warp.operand(operation, 1) & constant_row) != 0;
-  if (sizeof(S) == 8 || (!is_constant && warp.operand_bytes(operation, 1) == 8)) {
+  if (sizeof(S) == 8 || (!is_constant && warp.operand_bytes(operation, 1) == 8))
     read(warp.source<U64>(operation, 1));
-  } else {
+  else
     read(warp.source<U32>(operation, 1));
-  }
   return values;
 }
 
@@ -36,22 +32,20 @@ void write_lanes(Warp& warp, const Operation& operation, const std::array<R, lan
   if (sizeof(R) == 8 || bytes == 8) {
     U64* const to = warp.result<U64>(operation, 0);
     for (const std::size_t lane : lanes_of(warp.active())) {
-      if constexpr (std::integral<R>) {
+      if constexpr (std::integral<R>)
         to[lane] = static_cast<U64>(static_cast<std::int64_t>(values[lane]));
-      } else {
+      else
         to[lane] = to_lane(values[lane]);
-      }
     }
     return;
   }
   const U32 mask = bytes == 2 ? 0xFFFF : (bytes == 1 ? 0xFF : ~U32{0});
   U32* const to = warp.result<U32>(operation, 0);
   for (const std::size_t lane : lanes_of(warp.active())) {
-    if constexpr (std::integral<R>) {
+    if constexpr (std::integral<R>)
       to[lane] = static_cast<U32>(values[lane]) & mask;
-    } else {
+    else
       to[lane] = static_cast<U32>(to_lane(values[lane]));
-    }
   }
 }
 
@@ -111,15 +105,11 @@ double saturated(double value) {
 /// To an integral value in the given direction; exact.
 double integral(double value, Rounding rounding) {
   switch (rounding) {
-    case Rounding::zero:
-      return std::trunc(value);
-    case Rounding::down:
-      return std::floor(value);
-    case Rounding::up:
-      return std::ceil(value);
+    case Rounding::zero: return std::trunc(value);
+    case Rounding::down: return std::floor(value);
+    case Rounding::up: return std::ceil(value);
     case Rounding::nearest:
-    case Rounding::away:
-      return std::nearbyint(value);
+    case Rounding::away: return std::nearbyint(value);
   }
   return value;
 }
@@ -211,16 +201,11 @@ Handler for_formats(Type type, Make make) {
 template <class Make>
 Handler for_rounding(Rounding rounding, Make make) {
   switch (rounding) {
-    case Rounding::nearest:
-      return make.template operator()<Rounding::nearest>();
-    case Rounding::zero:
-      return make.template operator()<Rounding::zero>();
-    case Rounding::down:
-      return make.template operator()<Rounding::down>();
-    case Rounding::up:
-      return make.template operator()<Rounding::up>();
-    case Rounding::away:
-      return make.template operator()<Rounding::away>();
+    case Rounding::nearest: return make.template operator()<Rounding::nearest>();
+    case Rounding::zero: return make.template operator()<Rounding::zero>();
+    case Rounding::down: return make.template operator()<Rounding::down>();
+    case Rounding::up: return make.template operator()<Rounding::up>();
+    case Rounding::away: return make.template operator()<Rounding::away>();
   }
   return nullptr;
 }

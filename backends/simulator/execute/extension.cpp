@@ -3,16 +3,12 @@
 #include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/machine/warp.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/hardware/instructions.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace weft::simulator {
 namespace {
-
-using ptx::Instruction;
 
 /// A value of a meaning while it is evaluated: reals in their own precision, integers exact.
 struct Value {
@@ -46,9 +42,7 @@ class Evaluator {
  private:
   Value evaluate(const ir::Constant& node, DType) const { return {node.real, node.integer}; }
   /// The operands of a meaning are variables named by their number.
-  Value evaluate(const ir::Variable& node, DType) const {
-    return operands_[static_cast<std::size_t>(node.name[1] - '1')];
-  }
+  Value evaluate(const ir::Variable& node, DType) const { return operands_[node.name[1] - '1']; }
   Value evaluate(const ir::Load&, DType) const {
     throw InternalError("the meaning of an instruction reads memory");
   }
@@ -88,28 +82,17 @@ class Evaluator {
   static Value of_reals(ir::BinaryOperator op, double a, double b, DType dtype) {
     using enum ir::BinaryOperator;
     switch (op) {
-      case add:
-        return {rounded(dtype, a + b), 0};
-      case subtract:
-        return {rounded(dtype, a - b), 0};
-      case multiply:
-        return {rounded(dtype, a * b), 0};
-      case divide:
-        return {rounded(dtype, a / b), 0};
-      case minimum:
-        return {std::fmin(a, b), 0};
-      case maximum:
-        return {std::fmax(a, b), 0};
-      case equal:
-        return {0, a == b};
-      case not_equal:
-        return {0, a != b};
-      case less:
-        return {0, a < b};
-      case less_equal:
-        return {0, a <= b};
-      default:
-        throw InternalError("the meaning of an instruction has an operator that reals lack");
+      case add: return {rounded(dtype, a + b), 0};
+      case subtract: return {rounded(dtype, a - b), 0};
+      case multiply: return {rounded(dtype, a * b), 0};
+      case divide: return {rounded(dtype, a / b), 0};
+      case minimum: return {std::fmin(a, b), 0};
+      case maximum: return {std::fmax(a, b), 0};
+      case equal: return {0, a == b};
+      case not_equal: return {0, a != b};
+      case less: return {0, a < b};
+      case less_equal: return {0, a <= b};
+      default: throw InternalError("the meaning of an instruction has an operator that reals lack");
     }
   }
 
@@ -151,40 +134,27 @@ Value read_lane(const Warp& warp, const Operation& operation, std::size_t which,
     return Value{static_cast<float>(value), 0};
   };
   switch (dtype) {
-    case DType::f32:
-      return {raw(float{}), 0};
-    case DType::f64:
-      return {raw(double{}), 0};
-    case DType::f16:
-      return half(f16{});
-    case DType::bf16:
-      return half(bf16{});
+    case DType::f32: return {raw(float{}), 0};
+    case DType::f64: return {raw(double{}), 0};
+    case DType::f16: return half(f16{});
+    case DType::bf16: return half(bf16{});
     case DType::i64:
-    case DType::u64:
-      return {0, raw(std::int64_t{})};
-    case DType::u32:
-      return {0, raw(std::uint32_t{})};
-    default:
-      return {0, raw(std::int32_t{})};
+    case DType::u64: return {0, raw(std::int64_t{})};
+    case DType::u32: return {0, raw(std::uint32_t{})};
+    default: return {0, raw(std::int32_t{})};
   }
 }
 
 void write_lane(Warp& warp, const Operation& operation, DType dtype, std::size_t lane, Value value) {
   const auto write = [&]<class T>(T result) { warp.result<T>(operation, 0)[lane] = result; };
   switch (dtype) {
-    case DType::f64:
-      return write(value.real);
-    case DType::f32:
-      return write(static_cast<float>(value.real));
-    case DType::f16:
-      return write(std::uint32_t{f16(static_cast<float>(value.real)).bits});
-    case DType::bf16:
-      return write(std::uint32_t{bf16(static_cast<float>(value.real)).bits});
+    case DType::f64: return write(value.real);
+    case DType::f32: return write(static_cast<float>(value.real));
+    case DType::f16: return write(std::uint32_t{f16(static_cast<float>(value.real)).bits});
+    case DType::bf16: return write(std::uint32_t{bf16(static_cast<float>(value.real)).bits});
     case DType::i64:
-    case DType::u64:
-      return write(value.integer);
-    default:
-      return write(static_cast<std::uint32_t>(value.integer));
+    case DType::u64: return write(value.integer);
+    default: return write(static_cast<std::uint32_t>(value.integer));
   }
 }
 

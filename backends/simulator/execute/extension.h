@@ -10,7 +10,7 @@
 namespace weft::simulator {
 
 /// The row of the instruction table that an operation of Pipe::extension runs, by Operation::variant.
-const Instruction& extension_row(const Operation& operation);
+const weft::Instruction& extension_row(const Operation& operation);
 /// The variant of the row whose PTX has this opcode with its modifiers, "swmma.mma.f32.f32.4".
 std::optional<std::uint16_t> extension_number(std::string_view opcode);
 

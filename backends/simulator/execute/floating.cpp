@@ -7,9 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 // The operations on f32 and f64, rounded as the host does at the time.
 constexpr auto sum = []<class T>(T a, T b) { return a + b; };
 constexpr auto difference = []<class T>(T a, T b) { return a - b; };
@@ -36,11 +33,10 @@ constexpr std::size_t sources_of = std::invocable<decltype(function), float, flo
 /// result = of_lane(sources...), all of them of R, as many as `function` has.
 template <auto function, class R, class F>
 void assign_as(Warp& warp, const Operation& operation, F of_lane) {
-  if constexpr (sources_of<function> == 2) {
+  if constexpr (sources_of<function> == 2)
     warp.assign<R, R, R>(operation, of_lane);
-  } else {
+  else
     warp.assign<R, R, R, R>(operation, of_lane);
-  }
 }
 
 /// A result as large as the least normal number may have been rounded up to it; .ftz looks at it before.

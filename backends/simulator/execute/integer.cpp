@@ -7,8 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-
 constexpr auto plus = []<class T>(T a, T b) { return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b)); };
 constexpr auto minus = []<class T>(T a, T b) { return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b)); };
 constexpr auto least = []<class T>(T a, T b) { return std::min(a, b); };

@@ -30,20 +30,18 @@ using Lane = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
 
 template <class T>
 T from_lane(Lane<T> raw) {
-  if constexpr (std::integral<T>) {
+  if constexpr (std::integral<T>)
     return static_cast<T>(raw);
-  } else {
+  else
     return std::bit_cast<T>(raw);
-  }
 }
 
 template <class T>
 Lane<T> to_lane(T value) {
-  if constexpr (std::integral<T>) {
+  if constexpr (std::integral<T>)
     return static_cast<std::make_unsigned_t<T>>(value);
-  } else {
+  else
     return std::bit_cast<Lane<T>>(value);
-  }
 }
 
 template <class F, class R, class... S>
@@ -109,14 +107,10 @@ using SignedWord = TypeSet<ptx::Type::s32>;
 template <class F>
 Handler by_size(ptx::Type type, F make) {
   switch (ptx::size_of(type)) {
-    case 2:
-      return make(std::uint16_t{});
-    case 4:
-      return make(std::uint32_t{});
-    case 8:
-      return make(std::uint64_t{});
-    default:
-      return nullptr;
+    case 2: return make(std::uint16_t{});
+    case 4: return make(std::uint32_t{});
+    case 8: return make(std::uint64_t{});
+    default: return nullptr;
   }
 }
 
@@ -126,11 +120,10 @@ template <class Set, auto function>
 Handler lanewise_over(const ptx::Instruction&, Operation& operation) {
   using F = std::remove_const_t<decltype(function)>;
   return Set::choose(operation.type, [&]<class T>(T) {
-    if constexpr (requires { &F::operator(); }) {
+    if constexpr (requires { &F::operator(); })
       return lanewise_of(operation, &F::operator());
-    } else {
+    else
       return lanewise_of(operation, &F::template operator()<T>);
-    }
   });
 }
 

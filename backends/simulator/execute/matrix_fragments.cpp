@@ -2,8 +2,6 @@
 #include <weft/backends/simulator/execute/matrix_fragments.h>
 #include <weft/dsl/dtype.h>
 
-#include <algorithm>
-
 // The product is compiled for the processor at hand too, where the loader can choose. The sanitizers'
 // run-time is not ready when it does.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \

@@ -20,7 +20,7 @@ std::optional<E> find(const std::array<std::string_view, size>& names, std::stri
 bool take(std::string_view& text, char letter, int& number) {
   if (text.empty() || text.front() != letter) return false;
   const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  text.remove_prefix(end - text.data());
   return error == std::errc{} && number > 0;
 }
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string_view>
 #include <type_traits>
 
 namespace weft::simulator::matrix {
@@ -19,14 +17,10 @@ enum class Sum : std::uint8_t { f16, f32, f64, s32 };
 constexpr int bytes_of(Element element) {
   switch (element) {
     case Element::f16:
-    case Element::bf16:
-      return 2;
-    case Element::tf32:
-      return 4;
-    case Element::f64:
-      return 8;
-    default:
-      return 1;
+    case Element::bf16: return 2;
+    case Element::tf32: return 4;
+    case Element::f64: return 8;
+    default: return 1;
   }
 }
 constexpr bool is_integer(Element element) {

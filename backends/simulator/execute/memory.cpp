@@ -9,9 +9,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 /// Of Operation::variant: what an access publishes and learns.
 enum Order : std::uint16_t { plain = 0, relaxed = 1, acquire = 2, release = 4, in_block = 8 };
 
@@ -63,11 +60,10 @@ void hear(Warp& warp, std::uint16_t order, const std::uint64_t* addresses) {
     }
     if (!machine.has_block_scopes()) continue;
     if (const View* view = machine.find_published(place_in_block(warp, address)); view != nullptr) {
-      if (acquires) {
+      if (acquires)
         learn(*view);
-      } else {
+      else
         warp.heard().fenced_in_block.join(view->seen);
-      }
     }
   }
 }
@@ -86,11 +82,10 @@ void publish(Warp& warp, std::uint16_t order, const std::uint64_t* addresses, bo
   }
   const auto tell = [&](const Machine::Place& place, const View& what) {
     View& known = machine.published(place);
-    if (adds) {
+    if (adds)
       known.join(what);
-    } else {
+    else
       known = what;
-    }
   };
   for (const std::size_t lane : lanes_of(warp.active())) {
     const std::uint64_t address = addresses[lane];
@@ -152,11 +147,10 @@ void store(Warp& warp, const Operation& operation) {
   for (std::size_t element = 0; element < operation.elements; ++element) {
     using Stored = std::conditional_t<sizeof(S) <= 4, std::uint32_t, S>;
     // A register may be wider than what is stored of it.
-    if (sizeof(S) <= 4 && warp.operand_bytes(operation, 1 + element) == 8) {
+    if (sizeof(S) <= 4 && warp.operand_bytes(operation, 1 + element) == 8)
       store_lanes(warp, warp.source<std::uint64_t>(operation, 1 + element), to, element, sizeof(S));
-    } else {
+    else
       store_lanes(warp, warp.source<Stored>(operation, 1 + element), to, element, sizeof(S));
-    }
   }
   if (operation.variant != plain) publish(warp, operation.variant, addresses.data(), false);
 }
@@ -171,12 +165,9 @@ Handler for_elements(Type type, Make make) {
   const Handler widened = TypeSet<Type::s8, Type::s16, Type::s32>::choose(type, make);
   if (widened != nullptr) return widened;
   switch (ptx::size_of(type)) {
-    case 1:
-      return make(std::uint8_t{});
-    case 16:
-      return make(Wide{});
-    default:
-      return by_size(type, make);
+    case 1: return make(std::uint8_t{});
+    case 16: return make(Wide{});
+    default: return by_size(type, make);
   }
 }
 
@@ -267,22 +258,20 @@ void map_address(Warp& warp, const Operation& operation) {
   for (const std::size_t lane : lanes_of(warp.active())) {
     const std::uint64_t to =
         window::cluster + rank[lane] * window::shared_bytes + from[lane] % window::shared_bytes;
-    if (is_wide) {
+    if (is_wide)
       warp.result<std::uint64_t>(operation, 0)[lane] = to;
-    } else {
+    else
       warp.result<std::uint32_t>(operation, 0)[lane] = static_cast<std::uint32_t>(to);
-    }
   }
 }
 
 void rank_of_address(Warp& warp, const Operation& operation) {
   const std::array<std::uint64_t, lanes> from = warp.addresses(operation, 1);
-  for (const std::size_t lane : lanes_of(warp.active())) {
+  for (const std::size_t lane : lanes_of(warp.active()))
     warp.result<std::uint32_t>(operation, 0)[lane] =
         from[lane] < window::cluster
             ? warp.block().rank
             : static_cast<std::uint32_t>((from[lane] - window::cluster) / window::shared_bytes);
-  }
 }
 
 constexpr Opcode table[] = {

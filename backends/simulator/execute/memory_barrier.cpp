@@ -4,8 +4,6 @@
 
 namespace weft::simulator {
 
-using ptx::Instruction;
-
 MemoryBarrier* find_barrier(Warp& warp, const Operation& operation, std::uint64_t address) {
   if (address < window::shared) address += window::shared;
   Block* block = warp.machine().block_of(warp, address);

@@ -7,8 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
 using Kind = ptx::Operand::Kind;
 
 struct Words {
@@ -115,16 +113,11 @@ Handler choose_mov(const Instruction& instruction, Operation& operation) {
   operation.lane_bytes = {width, width};
   if (operation.type == Type::pred) return run_copy_predicate;
   switch (bytes) {
-    case 2:
-      return run_copy16;
-    case 4:
-      return run_copy<U32>;
-    case 8:
-      return run_copy<std::uint64_t>;
-    case 16:
-      return run_copy<Words>;
-    default:
-      return nullptr;
+    case 2: return run_copy16;
+    case 4: return run_copy<U32>;
+    case 8: return run_copy<std::uint64_t>;
+    case 16: return run_copy<Words>;
+    default: return nullptr;
   }
 }
 

@@ -14,15 +14,11 @@ std::optional<Rounding> rounding_of(const ptx::Instruction& instruction, std::st
 
 int host_rounding(Rounding rounding) {
   switch (rounding) {
-    case Rounding::zero:
-      return FE_TOWARDZERO;
-    case Rounding::down:
-      return FE_DOWNWARD;
-    case Rounding::up:
-      return FE_UPWARD;
+    case Rounding::zero: return FE_TOWARDZERO;
+    case Rounding::down: return FE_DOWNWARD;
+    case Rounding::up: return FE_UPWARD;
     case Rounding::nearest:
-    case Rounding::away:
-      return FE_TONEAREST;
+    case Rounding::away: return FE_TONEAREST;
   }
   return FE_TONEAREST;
 }

@@ -64,20 +64,13 @@ using Double = Format<std::uint64_t, 52, 11>;     ///< for functions of bits, an
 template <class Make>
 Handler for_floating(ptx::Type type, Make make) {
   switch (type) {
-    case ptx::Type::f32:
-      return make.template operator()<Single, false>();
-    case ptx::Type::f64:
-      return make.template operator()<Double, false>();
-    case ptx::Type::f16:
-      return make.template operator()<Half, false>();
-    case ptx::Type::f16x2:
-      return make.template operator()<Half, true>();
-    case ptx::Type::bf16:
-      return make.template operator()<Bfloat, false>();
-    case ptx::Type::bf16x2:
-      return make.template operator()<Bfloat, true>();
-    default:
-      return nullptr;
+    case ptx::Type::f32: return make.template operator()<Single, false>();
+    case ptx::Type::f64: return make.template operator()<Double, false>();
+    case ptx::Type::f16: return make.template operator()<Half, false>();
+    case ptx::Type::f16x2: return make.template operator()<Half, true>();
+    case ptx::Type::bf16: return make.template operator()<Bfloat, false>();
+    case ptx::Type::bf16x2: return make.template operator()<Bfloat, true>();
+    default: return nullptr;
   }
 }
 

@@ -5,9 +5,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 /// Bits as an integer that orders as the values do, -0 below +0.
 template <class F>
 auto ordered(typename F::Bits bits) {
@@ -113,18 +110,12 @@ template <class F>
 bool has_property(typename F::Bits bits, Property property) {
   const auto magnitude = static_cast<typename F::Bits>(bits & (F::sign - 1));
   switch (property) {
-    case Property::finite:
-      return magnitude < F::infinity;
-    case Property::infinite:
-      return magnitude == F::infinity;
-    case Property::number:
-      return magnitude <= F::infinity;
-    case Property::notanumber:
-      return magnitude > F::infinity;
-    case Property::normal:
-      return magnitude == 0 || (magnitude >= F::least_normal && magnitude < F::infinity);
-    case Property::subnormal:
-      return magnitude != 0 && magnitude < F::least_normal;
+    case Property::finite: return magnitude < F::infinity;
+    case Property::infinite: return magnitude == F::infinity;
+    case Property::number: return magnitude <= F::infinity;
+    case Property::notanumber: return magnitude > F::infinity;
+    case Property::normal: return magnitude == 0 || (magnitude >= F::least_normal && magnitude < F::infinity);
+    case Property::subnormal: return magnitude != 0 && magnitude < F::least_normal;
   }
   return false;
 }

@@ -178,8 +178,8 @@ void multiply(Warp& warp, const Operation& operation) {
     const auto at = static_cast<std::size_t>(row);
     a[at] = read_a(warp, operation, row);
     for (int column = 0; column < size; ++column)
-      b[at][static_cast<std::size_t>(column)] = half_of(
-          warp, operation, first_b, row * lanes_of_row + column / columns_of_lane, column % columns_of_lane);
+      b[at][column] = half_of(warp, operation, first_b, row * lanes_of_row + column / columns_of_lane,
+                              column % columns_of_lane);
   }
   for (std::size_t i = 0; i < operation.results; ++i) {
     const auto* const from = warp.source<float>(operation, first_c + i);

@@ -5,9 +5,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 // Exact up to one rounding, in the rounding that the host has at the time; or in double, rounded once more.
 constexpr auto reciprocal = []<class T>(T x) { return T{1} / x; };
 constexpr auto root = []<class T>(T x) { return std::sqrt(x); };

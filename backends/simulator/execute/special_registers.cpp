@@ -95,11 +95,10 @@ void read_special(Warp& warp, const Operation& operation) {
   };
   if (special.bytes == 1) return warp.set_mask(operation, 0, value(0) != 0 ? all_lanes : 0);
   for (const std::size_t lane : lanes_of(warp.active())) {
-    if (special.bytes == 8) {
+    if (special.bytes == 8)
       warp.result<std::uint64_t>(operation, 0)[lane] = value(lane);
-    } else {
+    else
       warp.result<std::uint32_t>(operation, 0)[lane] = static_cast<std::uint32_t>(value(lane));
-    }
   }
 }
 

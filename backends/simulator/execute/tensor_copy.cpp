@@ -4,10 +4,6 @@
 #include <weft/backends/simulator/execute/tensor_map.h>
 
 namespace weft::simulator {
-
-using ptx::Instruction;
-using ptx::Space;
-
 namespace {
 
 /// Of Operation::variant: the rank in the low bits, and what stands behind the mbarrier.
@@ -113,20 +109,14 @@ Combine copy_of(TensorMap::Type) {
 Combine addition_of(TensorMap::Type type) {
   using enum TensorMap::Type;
   switch (type) {
-    case f16:
-      return atomics::update<weft::f16, atomics::add>;
-    case bf16:
-      return atomics::update<weft::bf16, atomics::add>;
-    case f64:
-      return atomics::update<double, atomics::add>;
+    case f16: return atomics::update<weft::f16, atomics::add>;
+    case bf16: return atomics::update<weft::bf16, atomics::add>;
+    case f64: return atomics::update<double, atomics::add>;
     case u32:
-    case s32:
-      return atomics::update<std::uint32_t, atomics::add>;
+    case s32: return atomics::update<std::uint32_t, atomics::add>;
     case u64:
-    case s64:
-      return atomics::update<std::uint64_t, atomics::add>;
-    default:
-      return atomics::update<float, atomics::add>;
+    case s64: return atomics::update<std::uint64_t, atomics::add>;
+    default: return atomics::update<float, atomics::add>;
   }
 }
 

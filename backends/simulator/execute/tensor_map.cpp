@@ -31,7 +31,7 @@ struct Stored {
 static_assert(sizeof(Stored) <= tensor_map_bytes);
 
 void require(bool holds, std::string found, std::string accepted) {
-  if (!holds) throw UserError({"encoding a tensor map", {}, std::move(found), std::move(accepted)});
+  if (!holds) throw UserError("encoding a tensor map", std::move(found), std::move(accepted));
 }
 
 std::uint64_t swizzle_bytes(TensorMap::Swizzle swizzle) {
@@ -250,8 +250,8 @@ TensorMapBytes encode_tensor_map_of_pixels(TensorMap::Type type, int rank, std::
     for (const int corner : {lower[i], upper[i]})
       require(corner >= -corner_end && corner < corner_end, fmt::format("corner {} is {}", i, corner),
               fmt::format("{} to {}", -corner_end, corner_end - 1));
-    walk.lower[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(lower[i]);
-    walk.upper[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(upper[i]);
+    walk.lower[i] = static_cast<std::int16_t>(lower[i]);
+    walk.upper[i] = static_cast<std::int16_t>(upper[i]);
   }
   check_inner(map, channels);
   return encode(map);

@@ -6,11 +6,7 @@
 #include <algorithm>
 
 namespace weft::simulator {
-
 namespace {
-
-using ptx::Instruction;
-using ptx::Type;
 
 /// The lanes that take part; those that the instruction names without being here are reported, and those that
 /// are here without naming themselves.
@@ -25,11 +21,10 @@ Mask members(Warp& warp, const Operation& operation, std::size_t which) {
                   static_cast<int>(lane));
   }
   const Mask missing = named & warp.unfinished() & ~warp.active();
-  if (missing != 0) {
+  if (missing != 0)
     warp.report(
         operation, "diverged",
         fmt::format("the member mask {:#010x} names lanes {:#010x} that are elsewhere", named, missing));
-  }
   return named & warp.active();
 }
 
@@ -93,14 +88,10 @@ void vote(Warp& warp, const Operation& operation) {
   const Mask taking = operation.count > 2 ? members(warp, operation, 2) : warp.active();
   const Mask votes = warp.mask(operation, 1) & taking;
   switch (operation.variant) {
-    case all:
-      return warp.set_mask(operation, 0, votes == taking ? all_lanes : 0);
-    case any:
-      return warp.set_mask(operation, 0, votes != 0 ? all_lanes : 0);
-    case uniform:
-      return warp.set_mask(operation, 0, votes == taking || votes == 0 ? all_lanes : 0);
-    default:
-      warp.assign<std::uint32_t>(operation, [votes] { return votes; });
+    case all: return warp.set_mask(operation, 0, votes == taking ? all_lanes : 0);
+    case any: return warp.set_mask(operation, 0, votes != 0 ? all_lanes : 0);
+    case uniform: return warp.set_mask(operation, 0, votes == taking || votes == 0 ? all_lanes : 0);
+    default: warp.assign<std::uint32_t>(operation, [votes] { return votes; });
   }
 }
 
@@ -127,9 +118,7 @@ void match(Warp& warp, const Operation& operation) {
   }
   std::uint32_t* to = warp.result<std::uint32_t>(operation, 0);
   const bool wants_all = operation.variant == all;
-  for (const std::size_t lane : lanes_of(taking)) {
-    to[lane] = !wants_all ? same[lane] : all_same ? taking : 0;
-  }
+  for (const std::size_t lane : lanes_of(taking)) to[lane] = !wants_all ? same[lane] : all_same ? taking : 0;
   if (operation.results == 2) warp.set_mask(operation, 1, all_same ? all_lanes : 0);
 }
 

@@ -6,7 +6,6 @@
 #include <weft/backends/simulator/execute/warpgroup_order.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 
 namespace weft::simulator {

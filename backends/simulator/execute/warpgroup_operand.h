@@ -16,7 +16,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 namespace weft::simulator::matrix {
 

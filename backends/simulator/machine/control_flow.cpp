@@ -24,16 +24,16 @@ struct Blocks {
     std::vector<bool> leads(static_cast<std::size_t>(count) + 1, false);
     leads[0] = true;
     for_each_edge(code, [&](std::int32_t from, std::int32_t to) {
-      leads[static_cast<std::size_t>(to)] = true;
+      leads[to] = true;
       leads[static_cast<std::size_t>(from) + 1] = true;
     });
     block_of.resize(static_cast<std::size_t>(count) + 1);
     for (std::int32_t i = 0; i < count; ++i) {
-      if (leads[static_cast<std::size_t>(i)]) first.push_back(i);
-      block_of[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first.size()) - 1;
+      if (leads[i]) first.push_back(i);
+      block_of[i] = static_cast<std::int32_t>(first.size()) - 1;
     }
     end = static_cast<std::int32_t>(first.size());
-    block_of[static_cast<std::size_t>(count)] = end;
+    block_of[count] = end;
     successors.resize(first.size() + 1);
     predecessors.resize(first.size() + 1);
     connect(code, count);
@@ -44,19 +44,14 @@ struct Blocks {
   static void for_each_edge(const Code& code, F edge) {
     const auto count = static_cast<std::int32_t>(code.operations.size());
     for (std::int32_t i = 0; i < count; ++i) {
-      const Operation& operation = code.operations[static_cast<std::size_t>(i)];
+      const Operation& operation = code.operations[i];
       switch (flow_of(operation)) {
-        case Flow::next:
-          continue;
-        case Flow::branch:
-          edge(i, static_cast<std::int32_t>(operation.immediate));
-          break;
+        case Flow::next: continue;
+        case Flow::branch: edge(i, static_cast<std::int32_t>(operation.immediate)); break;
         case Flow::table:
           for (const std::int32_t to : code.branch_tables[operation.variant]) edge(i, to);
           break;
-        case Flow::leave:
-          edge(i, count);
-          break;
+        case Flow::leave: edge(i, count); break;
       }
       if (operation.guard != no_row) edge(i, i + 1);
     }
@@ -64,16 +59,14 @@ struct Blocks {
 
   void connect(const Code& code, std::int32_t count) {
     const auto link = [this](std::int32_t from, std::int32_t to) {
-      successors[static_cast<std::size_t>(from)].push_back(to);
-      predecessors[static_cast<std::size_t>(to)].push_back(from);
+      successors[from].push_back(to);
+      predecessors[to].push_back(from);
     };
-    for_each_edge(code, [&](std::int32_t from, std::int32_t to) {
-      link(block_of[static_cast<std::size_t>(from)], block_of[static_cast<std::size_t>(to)]);
-    });
+    for_each_edge(code, [&](std::int32_t from, std::int32_t to) { link(block_of[from], block_of[to]); });
     for (std::int32_t block = 0; block < end; ++block) {
       const std::int32_t next = block + 1 < end ? first[static_cast<std::size_t>(block) + 1] : count;
       if (flow_of(code.operations[static_cast<std::size_t>(next) - 1]) == Flow::next)
-        link(block, block_of[static_cast<std::size_t>(next)]);
+        link(block, block_of[next]);
     }
   }
 };
@@ -84,7 +77,7 @@ std::vector<std::int32_t> backward_order(const Blocks& blocks) {
   std::vector<std::size_t> next(blocks.predecessors.size(), 0);
   std::vector<bool> seen(blocks.predecessors.size(), false);
   std::vector<std::int32_t> stack{blocks.end};
-  seen[static_cast<std::size_t>(blocks.end)] = true;
+  seen[blocks.end] = true;
   while (!stack.empty()) {
     const auto block = static_cast<std::size_t>(stack.back());
     if (next[block] == blocks.predecessors[block].size()) {
@@ -93,8 +86,8 @@ std::vector<std::int32_t> backward_order(const Blocks& blocks) {
       continue;
     }
     const std::int32_t before = blocks.predecessors[block][next[block]++];
-    if (seen[static_cast<std::size_t>(before)]) continue;
-    seen[static_cast<std::size_t>(before)] = true;
+    if (seen[before]) continue;
+    seen[before] = true;
     stack.push_back(before);
   }
   std::ranges::reverse(order);
@@ -105,16 +98,13 @@ std::vector<std::int32_t> backward_order(const Blocks& blocks) {
 std::vector<std::int32_t> post_dominators(const Blocks& blocks) {
   const std::vector<std::int32_t> order = backward_order(blocks);
   std::vector<std::int32_t> position(blocks.successors.size(), -1);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    position[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> dominator(blocks.successors.size(), -1);
-  dominator[static_cast<std::size_t>(blocks.end)] = blocks.end;
+  dominator[blocks.end] = blocks.end;
   const auto meet = [&](std::int32_t a, std::int32_t b) {
     while (a != b) {
-      while (position[static_cast<std::size_t>(a)] > position[static_cast<std::size_t>(b)])
-        a = dominator[static_cast<std::size_t>(a)];
-      while (position[static_cast<std::size_t>(b)] > position[static_cast<std::size_t>(a)])
-        b = dominator[static_cast<std::size_t>(b)];
+      while (position[a] > position[b]) a = dominator[a];
+      while (position[b] > position[a]) b = dominator[b];
     }
     return a;
   };
@@ -123,12 +113,12 @@ std::vector<std::int32_t> post_dominators(const Blocks& blocks) {
     for (const std::int32_t block : order) {
       if (block == blocks.end) continue;
       std::int32_t found = -1;
-      for (const std::int32_t next : blocks.successors[static_cast<std::size_t>(block)]) {
-        if (dominator[static_cast<std::size_t>(next)] < 0) continue;
+      for (const std::int32_t next : blocks.successors[block]) {
+        if (dominator[next] < 0) continue;
         found = found < 0 ? next : meet(found, next);
       }
-      if (found != dominator[static_cast<std::size_t>(block)]) {
-        dominator[static_cast<std::size_t>(block)] = found;
+      if (found != dominator[block]) {
+        dominator[block] = found;
         changed = true;
       }
     }
@@ -146,9 +136,8 @@ void find_reconvergence(Code& code) {
     Operation& operation = code.operations[i];
     const Flow flow = flow_of(operation);
     if (flow != Flow::branch && flow != Flow::table) continue;
-    const std::int32_t meets = dominator[static_cast<std::size_t>(blocks.block_of[i])];
-    operation.reconvergence =
-        meets < 0 || meets == blocks.end ? -1 : blocks.first[static_cast<std::size_t>(meets)];
+    const std::int32_t meets = dominator[blocks.block_of[i]];
+    operation.reconvergence = meets < 0 || meets == blocks.end ? -1 : blocks.first[meets];
   }
 }
 

@@ -8,13 +8,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <unordered_map>
 
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
 using ptx::Operand;
 
 /// The rows of the families that know an opcode.
@@ -74,7 +72,7 @@ class Decoder {
  private:
   [[noreturn]] void refuse(const Instruction& at, const std::string& found,
                            const std::string& accepted) const {
-    throw UserError({"the simulator cannot run this PTX", fmt::format("line {}", at.line), found, accepted});
+    throw UserError("the simulator cannot run this PTX", fmt::format("line {}", at.line), found, accepted);
   }
 
   void lay_out_shared(const ptx::Function& function) {
@@ -222,7 +220,7 @@ class Decoder {
     const auto found = std::ranges::find(registers, formal.name, &ptx::Register::name);
     if (given.kind != Operand::Kind::reg || found == registers.end())
       refuse(at, "a call's operand of this kind", "registers and .param variables");
-    inner.rows[static_cast<std::size_t>(found - registers.begin())] = row_of(frame, given.index);
+    inner.rows[found - registers.begin()] = row_of(frame, given.index);
   }
 
   std::uint64_t address_of(const Frame& frame, const std::string& name, const Instruction& at) const {
@@ -233,9 +231,9 @@ class Decoder {
   }
 
   Row row_of(Frame& frame, int index) {
-    Row& row = frame.rows[static_cast<std::size_t>(index)];
+    Row& row = frame.rows[index];
     if (row == no_row) {
-      const ptx::Register& reg = frame.function->registers[static_cast<std::size_t>(index)];
+      const ptx::Register& reg = frame.function->registers[index];
       row = new_row(std::max<std::size_t>(ptx::size_of(reg.type), 4), reg.name);
     }
     return row;
@@ -284,12 +282,10 @@ class Decoder {
     using enum Operand::Kind;
     switch (operand.kind) {
       case reg:
-        push(operation, negated(frame, operand),
-             ptx::size_of(frame.function->registers[static_cast<std::size_t>(operand.index)].type));
+        push(operation, negated(frame, operand), ptx::size_of(frame.function->registers[operand.index].type));
         return;
       case integer:
-      case real:
-        return push(operation, literal(operand), 8);
+      case real: return push(operation, literal(operand), 8);
       case special:
         return push(operation, specials_.at(&operand), special_bytes(special_register(operand.name)));
       case symbol: {
@@ -306,10 +302,8 @@ class Decoder {
       case pair:
         for (const Operand& element : operand.elements) add_operand(frame, at, operation, element);
         return;
-      case sink:
-        return push(operation, no_row, 4);
-      case label:
-        refuse(at, "a label as a value", "a register, a constant or an address");
+      case sink: return push(operation, no_row, 4);
+      case label: refuse(at, "a label as a value", "a register, a constant or an address");
     }
   }
 
@@ -379,8 +373,7 @@ class Decoder {
     } else if (operand.kind == Operand::Kind::reg && operand.negated) {
       Operation invert = started(frame, instruction);
       invert.guard = no_row;
-      const Row row =
-          new_row(4, "!" + frame.function->registers[static_cast<std::size_t>(operand.index)].name);
+      const Row row = new_row(4, "!" + frame.function->registers[operand.index].name);
       push(invert, row, 1);
       push(invert, row_of(frame, operand.index), 1);
       invert.results = 1;

@@ -58,7 +58,7 @@ void Machine::add_finding(Finding finding) {
 }
 
 InstructionCounts& Machine::counts(const Operation& operation) {
-  return counts_[static_cast<std::size_t>(operation.instruction)];
+  return counts_[operation.instruction];
 }
 
 Machine::Located Machine::locate(const Warp& warp, ptx::Space space, std::uint64_t address, int lane) const {
@@ -75,16 +75,13 @@ Machine::Located Machine::locate(const Warp& warp, ptx::Space space, std::uint64
       const Block* block = block_of(warp, address);
       return block == nullptr ? Located{} : Located{block->shared.get(), address % window::shared_bytes};
     }
-    case ptx::Space::local:
-      return in(const_cast<Warp&>(warp).local(lane));
-    case ptx::Space::parameter:
-      return in(const_cast<Region*>(&parameters_));
+    case ptx::Space::local: return in(const_cast<Warp&>(warp).local(lane));
+    case ptx::Space::parameter: return in(const_cast<Region*>(&parameters_));
     case ptx::Space::constant: {
       const auto after = constants_.upper_bound(address);
       return after == constants_.begin() ? Located{} : in(std::prev(after)->second);
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -214,8 +211,8 @@ bool Machine::run_cluster(Cluster& cluster) {
       note_progress();
     }
     if (steps_ > options_.step_limit) {
-      warp.report(code_.operations[static_cast<std::size_t>(std::min<std::int64_t>(
-                      warp.path_.next, static_cast<std::int64_t>(code_.operations.size()) - 1))],
+      warp.report(code_.operations[std::min<std::int64_t>(
+                      warp.path_.next, static_cast<std::int64_t>(code_.operations.size()) - 1)],
                   "endless", fmt::format("the launch ran for {} warp instructions", steps_));
       stopped_ = true;
     }
@@ -281,13 +278,11 @@ bool can_be_ahead(const Operation& operation) {
     case Pipe::half:
     case Pipe::wide:
     case Pipe::convert:
-    case Pipe::special:
-      return operation.results > 0;
+    case Pipe::special: return operation.results > 0;
     case Pipe::tensor:
     case Pipe::memory:
     case Pipe::extension:
-    case Pipe::control:
-      return false;
+    case Pipe::control: return false;
   }
   return false;
 }

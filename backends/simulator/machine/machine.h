@@ -6,8 +6,6 @@
 #include <weft/backends/simulator/machine/report.h>
 #include <weft/backends/simulator/machine/warp.h>
 
-#include <deque>
-#include <optional>
 #include <random>
 #include <unordered_map>
 
@@ -175,7 +173,6 @@ class Machine {
   };
   std::unordered_map<Place, View, HashOfPlace> published_;
   bool has_block_scopes_ = false;
-  std::vector<std::uint32_t> constant_rows_;
   Timer* timer_ = nullptr;
 };
 

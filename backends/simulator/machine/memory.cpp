@@ -2,7 +2,6 @@
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace weft::simulator {
 

@@ -13,6 +13,8 @@
 
 namespace weft::simulator {
 
+using ptx::Instruction, ptx::Space, ptx::Type;
+
 class Warp;
 struct Operation;
 class Decoder;

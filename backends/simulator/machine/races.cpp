@@ -39,11 +39,10 @@ void Knowledge::join(const Knowledge& other) {
       known->second = std::move(joined);
     }
   };
-  if (other.first_block_ == first_block_) {
+  if (other.first_block_ == first_block_)
     join_clocks(clocks_, other.clocks_);
-  } else {
+  else
     hear(other.first_block_, std::make_shared<const Clocks>(other.clocks_));
-  }
   for (const auto& [first_block, clocks] : other.others_) hear(first_block, clocks);
 }
 

@@ -60,9 +60,6 @@ class Knowledge {
       return clocks_[block * agents_of_block + epoch.agent()] >= epoch.clock();
     return !others_.empty() && covers_other(epoch);
   }
-  std::uint32_t clock_of(std::uint64_t block, unsigned agent) const {
-    return clocks_[(block - first_block_) * agents_of_block + agent];
-  }
   void learn(Epoch epoch);
   bool is_empty() const { return clocks_.empty(); }
   void join(const Knowledge& other);

@@ -27,14 +27,12 @@ std::string LaunchReport::text() const {
   text += fmt::format("{} blocks, {} warp instructions, {} thread instructions\n", blocks, warp_instructions,
                       thread_instructions);
   for (const InstructionCounts& counts : memory) {
-    if (counts.shared_passes > counts.least_passes) {
+    if (counts.shared_passes > counts.least_passes)
       text += fmt::format("line {}, {}: {} passes of shared memory where {} would do\n", counts.line,
                           counts.instruction, counts.shared_passes, counts.least_passes);
-    }
-    if (counts.sectors > counts.least_sectors) {
+    if (counts.sectors > counts.least_sectors)
       text += fmt::format("line {}, {}: {} sectors of global memory where {} would do\n", counts.line,
                           counts.instruction, counts.sectors, counts.least_sectors);
-    }
   }
   return text;
 }

@@ -28,11 +28,11 @@ std::array<std::uint64_t, lanes> Warp::addresses(const Operation& operation, std
   const auto offset = static_cast<std::uint64_t>(code_->operand_offsets[operation.first + which]);
   if (code_->operand_bytes[operation.first + which] == 8) {
     const std::uint64_t* base = source<std::uint64_t>(operation, which);
-    for (int lane = 0; lane < lanes; ++lane) result[static_cast<std::size_t>(lane)] = base[lane] + offset;
+    for (int lane = 0; lane < lanes; ++lane) result[lane] = base[lane] + offset;
   } else {
     const std::uint32_t* base = source<std::uint32_t>(operation, which);
     const auto narrow = static_cast<std::uint32_t>(offset);
-    for (int lane = 0; lane < lanes; ++lane) result[static_cast<std::size_t>(lane)] = base[lane] + narrow;
+    for (int lane = 0; lane < lanes; ++lane) result[lane] = base[lane] + narrow;
   }
   return result;
 }
@@ -96,7 +96,7 @@ Epoch Warp::epoch(AgentKind kind, std::uint32_t clock, bool strong) const {
 }
 
 Region* Warp::local(int lane) {
-  std::unique_ptr<Region>& own = local_[static_cast<std::size_t>(lane)];
+  std::unique_ptr<Region>& own = local_[lane];
   if (own == nullptr) {
     own = std::make_unique<Region>("local memory", window::local, code_->local_bytes, 4);
     own->is_checked = false;

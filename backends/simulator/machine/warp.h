@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <iterator>
@@ -230,7 +229,6 @@ class Warp {
     has_polled_ = false;
   }
   void poll() { has_polled_ = true; }
-  bool is_blocked() const { return is_blocked_; }
 
   View& view() { return view_; }
   /// After others may have learned of what this warp did so far: later accesses are told apart from earlier
@@ -263,7 +261,6 @@ class Warp {
   std::array<Mask, 1> carry{};  ///< carries of add.cc and its like, a bit a lane
 
  private:
-  friend struct WarpTestAccess;
   struct Group {
     std::vector<Work> work;
     std::vector<std::shared_ptr<const View>> views;

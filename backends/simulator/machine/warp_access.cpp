@@ -14,7 +14,7 @@ Finding Warp::finding(const Operation& operation, std::string_view kind, std::st
   made.block = block_->index;
   made.warp = index_;
   made.lane = lane;
-  const ptx::Instruction& instruction = *code_->instructions[static_cast<std::size_t>(operation.instruction)];
+  const ptx::Instruction& instruction = *code_->instructions[operation.instruction];
   made.line = instruction.line;
   made.instruction = instruction.text();
   return made;
@@ -55,11 +55,10 @@ void Warp::report_access(const Operation& operation, std::string_view kind, std:
 void Warp::report_unwritten(const Operation& operation, Row row, Mask missing, std::string text) {
   const int lane = std::countr_zero(missing);
   const auto load = unwritten_values_.find(row);
-  if (load != unwritten_values_.end() && (load->second.lanes & missing) != 0) {
+  if (load != unwritten_values_.end() && (load->second.lanes & missing) != 0)
     machine_->add_finding(load->second.finding);
-  } else {
+  else
     report(operation, "unwritten register", std::move(text), lane);
-  }
   written_[row] |= missing;
 }
 
@@ -124,11 +123,10 @@ void Warp::check_race(const Operation& operation, Region& region, std::size_t of
       if (access == Access::read) {
         if (cell->read == epoch.bits()) continue;
         const bool is_single = (cell->read & ReaderSets::set_bit) == 0;
-        if (cell->read == 0 || (is_single && view.seen.covers(Epoch::of_bits(cell->read)))) {
+        if (cell->read == 0 || (is_single && view.seen.covers(Epoch::of_bits(cell->read))))
           cell->read = epoch.bits();
-        } else {
+        else
           cell->read = machine_->readers().with(cell->read, epoch, view.seen, reader_limit);
-        }
         continue;
       }
       if (cell->read != 0) {
@@ -166,7 +164,7 @@ bool Warp::note_undefined_elements(const Operation& operation, const Region& reg
   const std::size_t elements = operation.elements;
   if (elements > undefined_elements_.size() || operation.results != elements) return false;
   const std::size_t width = bytes / elements;
-  const std::uint32_t used = code_->instructions[static_cast<std::size_t>(operation.instruction)]->used_bytes;
+  const std::uint32_t used = code_->instructions[operation.instruction]->used_bytes;
   std::array<bool, std::tuple_size_v<decltype(undefined_elements_)>> missing{};
   for (std::size_t byte = 0; byte < bytes; ++byte) {
     const bool is_used = byte >= 32 || (used >> byte & 1U) != 0;
@@ -190,8 +188,7 @@ bool Warp::note_unwritten_load(const Operation& operation, ptx::Space space, con
     if (row == no_row) continue;
     undefined_elements_[element] |= Mask{1} << lane;
     UnwrittenValue& load = unwritten_values_[row];
-    const ptx::Instruction& instruction =
-        *code_->instructions[static_cast<std::size_t>(operation.instruction)];
+    const ptx::Instruction& instruction = *code_->instructions[operation.instruction];
     if (load.lanes == 0 || load.finding.line != instruction.line)
       load = {0, finding_of_access(operation, "unwritten memory",
                                    fmt::format("{} bytes that nobody wrote", bytes), &region, address,

@@ -78,9 +78,8 @@ class BodyReader {
       const Name name = names_.declare(token, {.kind = Name::Kind::variable, .step = step});
       variable.name = Names::resolved(token.text, name.renamed);
       variable.is_extern = is_extern;
-      if (variable.bytes == 0 && !is_extern) {
+      if (variable.bytes == 0 && !is_extern)
         fail_at(token.line, token.shown() + " without a size", "a bound in the brackets");
-      }
       function_.variables.push_back(std::move(variable));
     } while (lexer_.accept(","));
     lexer_.expect(";", "',' and another variable, or ';'");
@@ -150,9 +149,8 @@ Place read_place(Lexer& lexer) {
   const auto number = [&lexer] {
     const Token token = lexer.take();
     const Constant value = read_literal(token);
-    if (value.is_real || value.bits > static_cast<std::uint64_t>(largest_int)) {
+    if (value.is_real || value.bits > static_cast<std::uint64_t>(largest_int))
       fail_at(token, "file, line and column as integers");
-    }
     return static_cast<int>(value.bits);
   };
   Place place;

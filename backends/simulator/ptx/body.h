@@ -6,8 +6,6 @@
 #include <weft/backends/simulator/ptx/names.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace weft::simulator::ptx {
 

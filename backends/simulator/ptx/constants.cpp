@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <charconv>
-#include <limits>
 
 namespace weft::simulator::ptx {
 namespace {
@@ -21,9 +20,7 @@ Constant integer(std::uint64_t bits, bool is_unsigned) {
 std::uint64_t digits_to_bits(const Token& token, std::string_view digits, int base) {
   std::uint64_t bits = 0;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, base);
-  if (error == std::errc::result_out_of_range) {
-    fail_at(token, "an integer of at most 64 bits");
-  }
+  if (error == std::errc::result_out_of_range) fail_at(token, "an integer of at most 64 bits");
   if (error != std::errc() || stop != digits.data() + digits.size()) fail_at(token, literals);
   return bits;
 }
@@ -76,30 +73,21 @@ Constant compared(const Constant& left, const Constant& right, std::string_view 
 Constant combined(const Constant& left, const Token& mark, const Constant& right) {
   const std::string_view text = mark.text;
   const bool is_unsigned = left.is_unsigned || right.is_unsigned;
-  if (text == "<<" || text == ">>") {
-    return integer(shifted(left, right.bits, text == "<<"), left.is_unsigned);
-  }
+  if (text == "<<" || text == ">>") return integer(shifted(left, right.bits, text == "<<"), left.is_unsigned);
   if (text == "&&") return integer(left.bits != 0 && right.bits != 0 ? 1 : 0, false);
   if (text == "||") return integer(left.bits != 0 || right.bits != 0 ? 1 : 0, false);
   switch (text[0]) {
-    case '+':
-      return integer(left.bits + right.bits, is_unsigned);
-    case '-':
-      return integer(left.bits - right.bits, is_unsigned);
-    case '*':
-      return integer(left.bits * right.bits, is_unsigned);
+    case '+': return integer(left.bits + right.bits, is_unsigned);
+    case '-': return integer(left.bits - right.bits, is_unsigned);
+    case '*': return integer(left.bits * right.bits, is_unsigned);
     case '/':
     case '%':
       if (right.bits == 0) fail_at(mark.line, "a division by zero", "a divisor that is not zero");
       return integer(divided(left.bits, right.bits, is_unsigned, text == "%"), is_unsigned);
-    case '|':
-      return integer(left.bits | right.bits, is_unsigned);
-    case '&':
-      return integer(left.bits & right.bits, is_unsigned);
-    case '^':
-      return integer(left.bits ^ right.bits, is_unsigned);
-    default:
-      return compared(left, right, text);
+    case '|': return integer(left.bits | right.bits, is_unsigned);
+    case '&': return integer(left.bits & right.bits, is_unsigned);
+    case '^': return integer(left.bits ^ right.bits, is_unsigned);
+    default: return compared(left, right, text);
   }
 }
 
@@ -123,10 +111,9 @@ class Expression {
   }
 
   Constant nested() {
-    if (++depth_ > deepest) {
+    if (++depth_ > deepest)
       fail_at(lexer_.peek().line, fmt::format("a constant expression nested deeper than {}", deepest),
               fmt::format("at most {} levels", deepest));
-    }
     const Constant value = whole();
     --depth_;
     return value;
@@ -147,9 +134,8 @@ class Expression {
 
   Constant unary() {
     std::string signs;
-    while (lexer_.peek().is("-") || lexer_.peek().is("+") || lexer_.peek().is("~") || lexer_.peek().is("!")) {
+    while (lexer_.peek().is("-") || lexer_.peek().is("+") || lexer_.peek().is("~") || lexer_.peek().is("!"))
       signs += lexer_.take().text;
-    }
     const int line = lexer_.peek().line;
     Constant value = primary();
     for (auto sign = signs.rbegin(); sign != signs.rend(); ++sign) value = signed_by(*sign, value, line);
@@ -238,9 +224,8 @@ std::int64_t read_bounded(Lexer& lexer, std::int64_t least, std::int64_t most, s
   const Token first = lexer.peek();
   const Constant value = read_constant(lexer);
   const auto bits = static_cast<std::int64_t>(value.bits);
-  if (value.is_real || (value.is_unsigned && bits < 0) || bits < least || bits > most) {
+  if (value.is_real || (value.is_unsigned && bits < 0) || bits < least || bits > most)
     fail_at(first, accepted);
-  }
   return bits;
 }
 

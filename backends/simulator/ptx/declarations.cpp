@@ -58,9 +58,8 @@ std::vector<std::uint64_t> read_bounds(Lexer& lexer) {
 std::size_t bytes_of(const std::vector<std::uint64_t>& bounds, std::size_t element, int line) {
   std::uint64_t bytes = element;
   for (const std::uint64_t bound : bounds) {
-    if (bound != 0 && bytes > most_bytes / bound) {
+    if (bound != 0 && bytes > most_bytes / bound)
       fail_at(line, "a variable larger than 2^48 bytes", "a size that a device can have");
-    }
     bytes *= bound;
   }
   return bytes;
@@ -121,17 +120,15 @@ Variable read_variable(Lexer& lexer, const Declarator& declarator, const Names& 
   made.line = name.line;
   made.space = declarator.space;
   made.type = declarator.type;
-  if (made.type == Type::pred && made.space != Space::reg) {
+  if (made.type == Type::pred && made.space != Space::reg)
     fail_at(name.line, "a predicate in memory: " + name.shown(), "predicates in registers only");
-  }
   const std::size_t element = size_of(made.type) * static_cast<std::size_t>(declarator.elements);
   made.alignment = declarator.alignment == 0 ? element : declarator.alignment;
   std::vector<std::uint64_t> bounds = read_bounds(lexer);
   bytes_of(bounds, element, name.line);
   if (lexer.peek().is("=")) {
-    if (!takes_initial || declarator.is_opaque) {
+    if (!takes_initial || declarator.is_opaque)
       lexer.fail("';' or ',': only .global and .const variables have initial values");
-    }
     lexer.take();
     if (declarator.elements > 1) bounds.push_back(static_cast<std::uint64_t>(declarator.elements));
     read_initial(lexer, names, bounds, made);
@@ -157,9 +154,8 @@ void read_registers(Lexer& lexer, Names& names) {
     // Not an expression: '>' would be taken for a comparison.
     const Token number = lexer.take();
     const Constant count = read_literal(number);
-    if (count.is_real || count.bits < 1 || count.bits > most_registers) {
+    if (count.is_real || count.bits < 1 || count.bits > most_registers)
       fail_at(number, fmt::format("a number of registers from 1 to {}", most_registers));
-    }
     lexer.expect(">", "'>' after the number of registers");
     if (declarator.elements > 1) fail_at(name.line, "a range of vector registers", "a range of scalars");
     names.declare_range(name, declarator.type, static_cast<std::uint32_t>(count.bits));

@@ -29,18 +29,16 @@ class FunctionReader {
     if (lexer_.peek().is("(")) parameters = parameter_list();
     while (lexer_.peek().kind == Token::Kind::dot_word) limit();
     function_.is_declared_only = lexer_.peek().is(";");
-    if (!function_.is_declared_only && !lexer_.peek().is("{")) {
+    if (!function_.is_declared_only && !lexer_.peek().is("{"))
       lexer_.fail("'{' and the body, ';' for a declaration, or a limit such as .maxntid");
-    }
     const std::size_t place = declare(name);
     names_.begin_function(function_);
     declare_all(results, function_.results);
     declare_all(parameters, function_.parameters);
-    if (function_.is_declared_only) {
+    if (function_.is_declared_only)
       lexer_.take();
-    } else {
+    else
       read_body(lexer_, names_, function_);
-    }
     names_.end_function();
     Function& kept = module_.functions[place];
     if (kept.is_declared_only) kept = std::move(function_);
@@ -60,9 +58,8 @@ class FunctionReader {
     do {
       const Token space = lexer_.take();
       const bool is_register = space.is_dot("reg") && !function_.is_entry;
-      if (!is_register && !space.is_dot("param")) {
+      if (!is_register && !space.is_dot("param"))
         fail_at(space, function_.is_entry ? "a .param" : "a .param or .reg");
-      }
       const Declarator declarator = read_declarator(lexer_, is_register ? Space::reg : Space::parameter);
       Parameter made;
       made.variable = read_variable(lexer_, declarator, names_, false, made.token);
@@ -94,14 +91,12 @@ class FunctionReader {
         known != nullptr && known->kind == Name::Kind::function) {
       const auto place = static_cast<std::size_t>(known->index);
       const Function& earlier = module_.functions[place];
-      if (!earlier.is_declared_only && !function_.is_declared_only) {
+      if (!earlier.is_declared_only && !function_.is_declared_only)
         fail_at(token.line, fmt::format("{}, which line {} defines already", token.shown(), earlier.line),
                 "one definition of every function");
-      }
-      if (earlier.is_entry != function_.is_entry) {
+      if (earlier.is_entry != function_.is_entry)
         fail_at(token.line, fmt::format("{}, which line {} declares otherwise", token.shown(), earlier.line),
                 ".entry or .func in all declarations of a function");
-      }
       return place;
     }
     names_.declare(token,

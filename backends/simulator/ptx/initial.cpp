@@ -33,15 +33,13 @@ class InitialReader {
     std::uint64_t count = 0;
     const bool is_open = bounds_[dimension] == 0;
     while (!lexer_.peek().is("}")) {
-      if (!is_open && count == bounds_[dimension]) {
+      if (!is_open && count == bounds_[dimension])
         lexer_.fail(fmt::format("'}}': there are {} values already, as many as the bound", count));
-      }
       const std::uint64_t at = first + count * step;
-      if (dimension + 1 == bounds_.size()) {
+      if (dimension + 1 == bounds_.size())
         value(at);
-      } else {
+      else
         level(dimension + 1, at, step / bounds_[dimension + 1]);
-      }
       ++count;
       if (!lexer_.accept(",")) break;
     }
@@ -67,10 +65,9 @@ class InitialReader {
     const Token token = lexer_.take();
     const std::uint64_t mask = read_literal(token).bits;
     const int shift = mask == 0 ? 0 : std::countr_zero(mask);
-    if (shift % 8 != 0 || mask != std::uint64_t{0xFF} << shift || bytes_ != 1) {
+    if (shift % 8 != 0 || mask != std::uint64_t{0xFF} << shift || bytes_ != 1)
       fail_at(token.line, token.shown() + " before '('",
               "0xFF, 0xFF00 ... for a byte of an address, in a .b8");
-    }
     lexer_.expect("(", "'('");
     reference(offset, 1, shift);
     lexer_.expect(")", "')'");
@@ -87,13 +84,11 @@ class InitialReader {
       lexer_.expect(")", "')' after generic(name");
     }
     const Name* const known = names_.find_in_module(name.text);
-    if (known == nullptr) {
+    if (known == nullptr)
       fail_at(name.line, name.shown() + ", which is not declared", "a variable or function declared before");
-    }
     made.symbol = name.text;
-    if (lexer_.peek().is("+") || lexer_.peek().is("-")) {
+    if (lexer_.peek().is("+") || lexer_.peek().is("-"))
       made.addend = static_cast<std::int64_t>(read_integer(lexer_));
-    }
     reserve(offset + bytes_);
     variable_.references.push_back(std::move(made));
   }
@@ -103,9 +98,8 @@ class InitialReader {
     const Constant constant = read_constant(lexer_);
     const std::uint64_t bits = bits_of(constant, token);
     reserve(offset + bytes_);
-    for (std::size_t i = 0; i < bytes_ && i < sizeof bits; ++i) {
+    for (std::size_t i = 0; i < bytes_ && i < sizeof bits; ++i)
       variable_.initial[offset + i] = static_cast<std::byte>(bits >> (8 * i));
-    }
   }
 
   std::uint64_t bits_of(const Constant& constant, const Token& token) const {
@@ -130,9 +124,8 @@ class InitialReader {
 
   void reserve(std::size_t bytes) {
     ++values_;
-    if (bytes > gap_allowed + most_bytes_a_value * values_) {
+    if (bytes > gap_allowed + most_bytes_a_value * values_)
       lexer_.fail("initial values without large gaps between them");
-    }
     if (variable_.initial.size() < bytes) variable_.initial.resize(bytes);
   }
 

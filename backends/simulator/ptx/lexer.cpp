@@ -28,17 +28,16 @@ std::string quoted(std::string_view text) {
   std::string shown = "'";
   for (const char c : text.substr(0, longest_shown)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7F) {
+    if (byte < 0x20 || byte >= 0x7F)
       shown += fmt::format("\\x{:02X}", byte);
-    } else {
+    else
       shown += c;
-    }
   }
   return shown + (text.size() > longest_shown ? "...'" : "'");
 }
 
 void fail_at(int line, std::string_view found, std::string_view accepted) {
-  throw UserError({"reading PTX", fmt::format("line {}", line), std::string(found), std::string(accepted)});
+  throw UserError("reading PTX", fmt::format("line {}", line), std::string(found), std::string(accepted));
 }
 
 void fail_at(const Token& token, std::string_view accepted) {
@@ -47,14 +46,10 @@ void fail_at(const Token& token, std::string_view accepted) {
 
 std::string Token::shown() const {
   switch (kind) {
-    case Kind::end:
-      return "the end of the text";
-    case Kind::dot_word:
-      return ptx::quoted(fmt::format(".{}", text.substr(0, longest_shown + 1)));
-    case Kind::string:
-      return "the string " + quoted(text);
-    default:
-      return quoted(text);
+    case Kind::end: return "the end of the text";
+    case Kind::dot_word: return ptx::quoted(fmt::format(".{}", text.substr(0, longest_shown + 1)));
+    case Kind::string: return "the string " + quoted(text);
+    default: return quoted(text);
   }
 }
 
@@ -188,9 +183,8 @@ Token Lexer::scan_punctuation(std::size_t start) {
   }
   const char c = text_[start];
   if (c == '#') fail_at(line_, "'#': a line for a preprocessor", "PTX after its preprocessor");
-  if (std::string_view("{}[]()<>,;:@!=+-*/%&|^~?").find(c) == std::string_view::npos) {
+  if (std::string_view("{}[]()<>,;:@!=+-*/%&|^~?").find(c) == std::string_view::npos)
     fail_at(line_, quoted(text_.substr(start, 1)), "PTX: words, numbers and punctuation in ASCII");
-  }
   return made(Token::Kind::punctuation, start, start + 1);
 }
 

@@ -59,7 +59,7 @@ class Lexer {
   bool has_second_ = false;
 };
 
-/// UserError{reading PTX, line, found, accepted}; or at a token, which is what was found.
+/// UserError(reading PTX, line, found, accepted); or at a token, which is what was found.
 [[noreturn]] void fail_at(int line, std::string_view found, std::string_view accepted);
 [[noreturn]] void fail_at(const Token& token, std::string_view accepted);
 /// Text of the input in quotes, without control characters, cut to a length that reads well.

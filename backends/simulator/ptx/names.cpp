@@ -59,10 +59,9 @@ void Names::end_function() {
 }
 
 void Names::enter(int line) {
-  if (scopes_.size() > deepest_scope) {
+  if (scopes_.size() > deepest_scope)
     fail_at(line, fmt::format("a block nested deeper than {} others", deepest_scope),
             fmt::format("at most {} levels of {{ }}", deepest_scope));
-  }
   Scope scope;
   scope.deepest_range = scopes_.back().deepest_range;
   scopes_.push_back(std::move(scope));
@@ -74,11 +73,10 @@ bool Names::settle(const LabelUse& use) {
   const Bound& bound = found->second.back();
   if (bound.depth != depth() || bound.name.kind != Name::Kind::label) return false;
   const auto owner = static_cast<std::size_t>(use.owner), entry = static_cast<std::size_t>(use.entry);
-  if (use.is_table) {
+  if (use.is_table)
     function_->branch_tables[owner].targets[entry] = bound.name.index;
-  } else {
+  else
     function_->instructions[owner].operands[entry].index = bound.name.index;
-  }
   return true;
 }
 
@@ -104,14 +102,12 @@ void Names::leave() {
 
 Name Names::declare(const Token& token, Name name) {
   std::vector<Bound>& bound = bound_[token.text];
-  if (!bound.empty() && bound.back().depth == depth()) {
+  if (!bound.empty() && bound.back().depth == depth())
     fail_at(token.line, already(token.text, bound.back().name.line), once);
-  }
   demand_outside_ranges(token);
   name.line = token.line;
-  if (function_ != nullptr && name.kind != Name::Kind::label) {
+  if (function_ != nullptr && name.kind != Name::Kind::label)
     name.renamed = taken_[token.text]++ + (find_in_module(token.text) != nullptr ? 1 : 0);
-  }
   bound.push_back({name, depth()});
   scopes_.back().names.push_back(token.text);
   return name;
@@ -144,7 +140,7 @@ void Names::declare_registers(const Token& token, Type type, int elements) {
   }
   for (int element = 0; element < elements; ++element) {
     const int index = add_register(token.text, name.renamed, type);
-    function_->registers[static_cast<std::size_t>(index)].name += fmt::format(".{}", "xyzw"[element]);
+    function_->registers[index].name += fmt::format(".{}", "xyzw"[element]);
   }
 }
 
@@ -159,9 +155,8 @@ Names::Range& Names::range_here(std::string_view prefix) {
 
 void Names::declare_range(const Token& prefix, Type type, std::uint32_t count) {
   Range& range = range_here(prefix.text);
-  if (range.count != 0 || range.least_single < count) {
+  if (range.count != 0 || range.least_single < count)
     fail_at(prefix.line, already(std::string(prefix.text) + "<...>", range.line), once);
-  }
   range.type = type;
   range.count = count;
   range.line = prefix.line;
@@ -176,9 +171,8 @@ void Names::demand_outside_ranges(const Token& token) {
     const auto found = ranges_.find(parts->prefix);
     if (found == ranges_.end() || found->second.empty()) continue;
     const Range& range = found->second.back();
-    if (range.depth == depth() && parts->number < range.count) {
+    if (range.depth == depth() && parts->number < range.count)
       fail_at(token.line, already(token.text, range.line), once);
-    }
   }
 }
 
@@ -192,12 +186,11 @@ const Name* Names::make_from_range(const Token& token, std::size_t least_depth) 
     const auto range = std::find_if(found->second.rbegin(), found->second.rend(),
                                     [&](const Range& each) { return parts->number < each.count; });
     if (range == found->second.rend() || range->depth <= least_depth) continue;
-    if (best != nullptr && best->depth == range->depth) {
+    if (best != nullptr && best->depth == range->depth)
       fail_at(token.line,
               fmt::format("{}, which the ranges of lines {} and {} both declare", quoted(token.text),
                           best->line, range->line),
               once);
-    }
     if (best == nullptr || best->depth < range->depth) best = &*range;
   }
   if (best == nullptr) return nullptr;

@@ -44,19 +44,16 @@ int OperandReader::read_guard() {
   const Token token = lexer_.expect_word("a predicate register after '@'");
   const Name* const name = names_.find(token);
   if (name == nullptr) fail_undeclared(token);
-  if (name->kind != Name::Kind::reg ||
-      function_.registers[static_cast<std::size_t>(name->index)].type != Type::pred) {
+  if (name->kind != Name::Kind::reg || function_.registers[name->index].type != Type::pred)
     fail_at(token.line, token.shown() + " as a guard", "a register of type .pred");
-  }
   return name->index;
 }
 
 void OperandReader::read(Instruction& instruction) {
-  if (instruction.opcode == "call") {
+  if (instruction.opcode == "call")
     read_call(instruction);
-  } else {
+  else
     read_list(instruction);
-  }
   lexer_.expect(";", after_operand);
 }
 
@@ -85,9 +82,8 @@ Operand OperandReader::label() {
 Operand OperandReader::table() {
   const Token token = lexer_.expect_word("the name of a .branchtargets list");
   const Name* const name = names_.find(token);
-  if (name == nullptr || name->kind != Name::Kind::table) {
+  if (name == nullptr || name->kind != Name::Kind::table)
     fail_at(token, "the name of a .branchtargets list that stands before");
-  }
   Operand made = of_kind(Kind::symbol);
   made.name = Names::resolved(token.text, name->renamed);
   return made;
@@ -98,9 +94,8 @@ Operand OperandReader::operand(bool moves_address) {
   if (lexer_.peek().is("{")) return braces();
   const Token first = lexer_.peek();
   Operand made = simple();
-  if (made.kind == Kind::symbol && lexer_.peek().is("[")) {
+  if (made.kind == Kind::symbol && lexer_.peek().is("["))
     return element_of(std::move(made), first, moves_address);
-  }
   if (!lexer_.peek().is("|")) return made;
   if (made.kind != Kind::reg && made.kind != Kind::sink) lexer_.fail(after_operand);
   lexer_.take();
@@ -108,9 +103,8 @@ Operand OperandReader::operand(bool moves_address) {
   pair.elements.push_back(std::move(made));
   const Token second = lexer_.peek();
   pair.elements.push_back(simple());
-  if (pair.elements[1].kind != Kind::reg && pair.elements[1].kind != Kind::sink) {
+  if (pair.elements[1].kind != Kind::reg && pair.elements[1].kind != Kind::sink)
     fail_at(second, "a register or _ after '|'");
-  }
   return pair;
 }
 
@@ -118,9 +112,8 @@ Operand OperandReader::operand(bool moves_address) {
 Operand OperandReader::simple() {
   const Token& token = lexer_.peek();
   if (token.is("!") ||
-      (token.is("-") && lexer_.peek_second().is_word() && lexer_.peek_second().text != "WARP_SZ")) {
+      (token.is("-") && lexer_.peek_second().is_word() && lexer_.peek_second().text != "WARP_SZ"))
     return negated();
-  }
   if (starts_constant(token)) return number();
   if (!token.is_word()) lexer_.fail(operand_forms);
   return named(lexer_.take());
@@ -152,20 +145,16 @@ Operand OperandReader::named(const Token& token) {
 Operand OperandReader::known(const Token& token, const Name& name) {
   switch (name.kind) {
     case Name::Kind::reg: {
-      if (lexer_.peek().kind == Token::Kind::dot_word) {
+      if (lexer_.peek().kind == Token::Kind::dot_word)
         lexer_.fail("',' or ';': only vector registers have components, and video instructions are not read");
-      }
       Operand made = of_kind(Kind::reg);
       made.index = name.index;
       return made;
     }
-    case Name::Kind::registers:
-      return component(token, name);
+    case Name::Kind::registers: return component(token, name);
     case Name::Kind::variable:
-    case Name::Kind::function:
-      return symbol(token, name);
-    default:
-      fail_at(token.line, token.shown() + ", a label", operand_forms);
+    case Name::Kind::function: return symbol(token, name);
+    default: fail_at(token.line, token.shown() + ", a label", operand_forms);
   }
 }
 
@@ -174,10 +163,9 @@ Operand OperandReader::component(const Token& token, const Name& name) {
   if (lexer_.peek().kind == Token::Kind::dot_word) {
     const Token word = lexer_.take();
     const int index = component_index(word.text);
-    if (index < 0 || index >= name.elements) {
+    if (index < 0 || index >= name.elements)
       fail_at(word.line, fmt::format("{}.{}", token.text, word.text),
               fmt::format("one of the {} components .x .y .z .w", name.elements));
-    }
     Operand made = of_kind(Kind::reg);
     made.index = name.index + index;
     return made;
@@ -197,10 +185,9 @@ Operand OperandReader::special(const Token& token) {
   made.name = token.text;
   if (lexer_.peek().kind == Token::Kind::dot_word) {
     const Token word = lexer_.take();
-    if (!has_dimensions || component_index(word.text) < 0) {
+    if (!has_dimensions || component_index(word.text) < 0)
       fail_at(word.line, fmt::format("{}.{}", token.text, word.text),
               has_dimensions ? "the component .x, .y or .z" : "',' or ';': this register has no components");
-    }
     made.name += fmt::format(".{}", "xyzw"[component_index(word.text)]);
   }
   return made;
@@ -209,9 +196,7 @@ Operand OperandReader::special(const Token& token) {
 Operand OperandReader::symbol(const Token& token, const Name& name) {
   Operand made = of_kind(Kind::symbol);
   made.name = Names::resolved(token.text, name.renamed);
-  if (starts_offset(lexer_.peek())) {
-    made.offset = static_cast<std::int64_t>(read_integer(lexer_));
-  }
+  if (starts_offset(lexer_.peek())) made.offset = static_cast<std::int64_t>(read_integer(lexer_));
   return made;
 }
 
@@ -220,9 +205,8 @@ Operand OperandReader::element_of(Operand base, const Token& token, bool moves_a
   const Name* const name = names_.find(token);
   if (name == nullptr || name->kind != Name::Kind::variable) lexer_.fail(after_operand);
   lexer_.take();
-  if (lexer_.peek().is_word() && !starts_constant(lexer_.peek())) {
+  if (lexer_.peek().is_word() && !starts_constant(lexer_.peek()))
     lexer_.fail("a constant index; an address in a register as [register]");
-  }
   const std::int64_t index =
       read_bounded(lexer_, -(std::int64_t{1} << 40), std::int64_t{1} << 40, "an index");
   lexer_.expect("]", "']' after the index");
@@ -259,13 +243,11 @@ Operand OperandReader::address() {
   const Token first = lexer_.peek();
   Operand made = of_kind(Kind::address);
   Operand base = simple();
-  if (base.negated || (base.kind != Kind::reg && base.kind != Kind::integer && base.kind != Kind::symbol)) {
+  if (base.negated || (base.kind != Kind::reg && base.kind != Kind::integer && base.kind != Kind::symbol))
     fail_at(first, "an address: a register, a name or an integer, and an offset");
-  }
   made.offset = std::exchange(base.offset, 0);
-  if (base.kind == Kind::reg && starts_offset(lexer_.peek())) {
+  if (base.kind == Kind::reg && starts_offset(lexer_.peek()))
     made.offset = static_cast<std::int64_t>(read_integer(lexer_));
-  }
   made.elements.push_back(std::move(base));
   if (lexer_.peek().is(",")) return tensor(std::move(made));
   lexer_.expect("]", "'+' and an offset, ',' and coordinates, or ']'");
@@ -314,9 +296,8 @@ void OperandReader::read_call(Instruction& instruction) {
   if (!has_prototype) return;
   const Token token = lexer_.expect_word("the name of a .callprototype or .calltargets");
   const Name* const name = names_.find(token);
-  if (name == nullptr || (name->kind != Name::Kind::prototype && name->kind != Name::Kind::function)) {
+  if (name == nullptr || (name->kind != Name::Kind::prototype && name->kind != Name::Kind::function))
     fail_at(token, "the name of a .callprototype or .calltargets that stands before");
-  }
   Operand prototype = of_kind(Kind::symbol);
   prototype.name = Names::resolved(token.text, name->renamed);
   instruction.operands.push_back(std::move(prototype));
@@ -327,9 +308,8 @@ Operand OperandReader::callee() {
   Operand made = named(token);
   const Name* const name = names_.find(token);
   const bool is_function = name != nullptr && name->kind == Name::Kind::function && made.offset == 0;
-  if (made.kind != Kind::reg && !is_function) {
+  if (made.kind != Kind::reg && !is_function)
     fail_at(token, "a function that was declared before, or a register");
-  }
   return made;
 }
 

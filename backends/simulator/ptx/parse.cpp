@@ -39,9 +39,8 @@ class ModuleReader {
              text.find_first_not_of("0123456789") == std::string_view::npos;
     };
     if (token.kind != Token::Kind::number || point == std::string_view::npos ||
-        !digits(token.text.substr(0, point), 2) || !digits(token.text.substr(point + 1), 1)) {
+        !digits(token.text.substr(0, point), 2) || !digits(token.text.substr(point + 1), 1))
       fail_at(token, "a version: 8.3");
-    }
     for (const char c : token.text) {
       if (c != '.') module_.version = module_.version * 10 + (c - '0');
     }
@@ -105,9 +104,8 @@ class ModuleReader {
       Token token;
       Variable variable = read_variable(lexer_, declarator, names_, takes_initial, token);
       variable.is_extern = is_extern;
-      if (variable.bytes == 0 && !is_extern) {
+      if (variable.bytes == 0 && !is_extern)
         fail_at(token.line, token.shown() + " without a size", "a bound in the brackets, or initial values");
-      }
       keep(token, std::move(variable),
            size_of(declarator.type) * static_cast<std::size_t>(declarator.elements));
     } while (lexer_.accept(","));
@@ -118,7 +116,7 @@ class ModuleReader {
   void keep(const Token& token, Variable variable, std::size_t step) {
     const Name* const known = names_.find_in_module(token.text);
     if (known != nullptr && known->kind == Name::Kind::variable) {
-      Variable& earlier = module_.variables[static_cast<std::size_t>(known->index)];
+      Variable& earlier = module_.variables[known->index];
       if (earlier.space == variable.space && (earlier.is_extern || variable.is_extern)) {
         if (earlier.is_extern) earlier = std::move(variable);
         return;
@@ -181,16 +179,14 @@ class ModuleReader {
     const Name* const from = names_.find_in_module(name.text);
     const Name* const to = names_.find_in_module(target.text);
     if (from == nullptr || from->kind != Name::Kind::function || !function(*from).is_declared_only ||
-        !function(*from).alias_of.empty()) {
+        !function(*from).alias_of.empty())
       fail_at(name, "a function that was declared, without a body");
-    }
-    if (to == nullptr || to->kind != Name::Kind::function || function(*to).is_declared_only) {
+    if (to == nullptr || to->kind != Name::Kind::function || function(*to).is_declared_only)
       fail_at(target, "a function that was defined before");
-    }
     function(*from).alias_of = target.text;
   }
 
-  Function& function(const Name& name) { return module_.functions[static_cast<std::size_t>(name.index)]; }
+  Function& function(const Name& name) { return module_.functions[name.index]; }
 
   Lexer lexer_;
   Names names_;

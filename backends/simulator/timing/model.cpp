@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 
 namespace weft::simulator {
 namespace {
@@ -83,7 +82,7 @@ TimeModel::TimeModel(const TimeParameters& parameters, const Code& code, const L
 }
 
 TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
-  const ptx::Instruction& instruction = *code_.instructions[static_cast<std::size_t>(operation.instruction)];
+  const ptx::Instruction& instruction = *code_.instructions[operation.instruction];
   Cost cost;
   cost.which = operation.pipe;
   cost.slots = slots_of(instruction, operation);
@@ -96,15 +95,9 @@ TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
       cost.slots = 0;
       cost.latency = 1;
       break;
-    case Pipe::integer:
-      cost.pipe = static_cast<float>(lanes / parameters_.integer_lanes) * cost.slots;
-      break;
-    case Pipe::single:
-      cost.pipe = pipe(parameters_.single_lanes);
-      break;
-    case Pipe::half:
-      cost.pipe = pipe(parameters_.half_lanes);
-      break;
+    case Pipe::integer: cost.pipe = static_cast<float>(lanes / parameters_.integer_lanes) * cost.slots; break;
+    case Pipe::single: cost.pipe = pipe(parameters_.single_lanes); break;
+    case Pipe::half: cost.pipe = pipe(parameters_.half_lanes); break;
     case Pipe::wide:
       cost.pipe = pipe(parameters_.wide_lanes);
       cost.latency = static_cast<float>(parameters_.wide_latency);
@@ -129,8 +122,7 @@ TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
       cost.pipe = static_cast<float>(extension_row(operation).clocks);
       cost.latency = static_cast<float>(extension_row(operation).latency);
       break;
-    case Pipe::control:
-      break;
+    case Pipe::control: break;
   }
   if (cost.slots > 4) cost.latency *= cost.slots / 2;
   return cost;
@@ -162,7 +154,7 @@ void TimeModel::start(Warp& warp) {
 }
 
 void TimeModel::skip(Warp& warp) {
-  clocks_[static_cast<std::size_t>(warp.index())].front += 1;
+  clocks_[warp.index()].front += 1;
   slots_ += 1;
 }
 
@@ -213,10 +205,10 @@ double TimeModel::touched_bytes(double blocks_a_sample, const GlobalMemory& memo
 }
 
 void TimeModel::issue(Warp& warp, const Operation& operation) {
-  const Cost& cost = costs_[static_cast<std::size_t>(&operation - code_.operations.data())];
+  const Cost& cost = costs_[&operation - code_.operations.data()];
   // What stands a window later in the warp's order may issue while this waits: assemblers move loads up and
   // unroll.
-  WarpClock& clock = clocks_[static_cast<std::size_t>(warp.index())];
+  WarpClock& clock = clocks_[warp.index()];
   double& oldest = clock.issued[clock.next++ % window];
   clock.front = std::max(clock.front, oldest);
   double at = clock.front;
@@ -250,11 +242,10 @@ void TimeModel::issue(Warp& warp, const Operation& operation) {
 void TimeModel::met(std::span<Warp* const> warps) {
   double latest = 0;
   for (const Warp* warp : warps) {
-    const WarpClock& clock = clocks_[static_cast<std::size_t>(warp->index())];
+    const WarpClock& clock = clocks_[warp->index()];
     latest = std::max({latest, clock.front, *std::ranges::max_element(clock.issued)});
   }
-  for (Warp* warp : warps)
-    clocks_[static_cast<std::size_t>(warp->index())].front = latest + parameters_.barrier_latency;
+  for (Warp* warp : warps) clocks_[warp->index()].front = latest + parameters_.barrier_latency;
 }
 
 TimeEstimate TimeModel::estimate(std::uint64_t simulated, const GlobalMemory& memory) const {

@@ -17,7 +17,7 @@ int estimate_registers(const Code& code) {
   std::vector<std::uint8_t> words(code.rows, 1);
   const auto count = static_cast<std::int32_t>(code.operations.size());
   for (std::int32_t i = 0; i < count; ++i) {
-    const Operation& operation = code.operations[static_cast<std::size_t>(i)];
+    const Operation& operation = code.operations[i];
     const auto touch = [&](Row row, std::size_t bytes) {
       if (row == no_row || (row & constant_row) != 0) return;
       Interval& interval = intervals[row];
@@ -31,7 +31,7 @@ int estimate_registers(const Code& code) {
   }
   // What a loop reads from before it lives until its end.
   for (std::int32_t i = count - 1; i >= 0; --i) {
-    const Operation& operation = code.operations[static_cast<std::size_t>(i)];
+    const Operation& operation = code.operations[i];
     if (flow_of(operation) != Flow::branch || operation.immediate > i) continue;
     const auto start = static_cast<std::int32_t>(operation.immediate);
     for (Interval& interval : intervals) {
@@ -42,8 +42,8 @@ int estimate_registers(const Code& code) {
   std::vector<int> change(static_cast<std::size_t>(count) + 2, 0);
   for (std::size_t row = 0; row < intervals.size(); ++row) {
     if (intervals[row].first < 0) continue;
-    change[static_cast<std::size_t>(intervals[row].first)] += words[row];
-    change[static_cast<std::size_t>(intervals[row].last)] -= words[row];
+    change[intervals[row].first] += words[row];
+    change[intervals[row].last] -= words[row];
   }
   int live = 0, most = 0;
   for (const int step : change) most = std::max(most, live += step);

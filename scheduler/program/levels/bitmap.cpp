@@ -4,8 +4,6 @@
 namespace weft::level_programs {
 namespace {
 
-using ir::Expr;
-
 std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& place) {
   const Level& level = walk.level(number);
   const Expr word = walk.parent(number, place);

@@ -3,8 +3,6 @@
 namespace weft::level_programs {
 namespace {
 
-using ir::Expr;
-
 /// An element of the index array, of which each byte may hold two.
 Expr stored_number(const LevelWalk& walk, const Level& level, const Expr& position) {
   if (level.index_bits == 8) return walk.load(level.index, {position});

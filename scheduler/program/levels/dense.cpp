@@ -3,13 +3,11 @@
 namespace weft::level_programs {
 namespace {
 
-using ir::Expr;
-
 std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& place) {
   const Level& level = walk.level(number);
   const Expr parent = walk.parent(number, place);
   if (level.across >= 0) {
-    const Expr child = place.child[static_cast<std::size_t>(level.across)];
+    const Expr child = place.child[level.across];
     place.enter(parent * ir::integer(level.extent) + child, child);
     return std::nullopt;
   }

@@ -1,5 +1,4 @@
 // The points of the recipe hb_ell: tiles, how warps share them, stages and groups.
-#include <fmt/format.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/recipes/blocks/choices.h>
@@ -12,7 +11,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
 using Values = std::vector<std::int64_t>;
 using namespace block_tiles;
 
@@ -126,14 +124,14 @@ class Choices {
     return ir::ceil_divide(ir::integer(widest_), of_row) * of_row;
   }
 
-  Parts shared_bytes() const {
+  Summands shared_bytes() const {
     const Expr stored = tile_.rows / block * tile_.places * places_of_row() * v("stages");
     const Expr line = ir::minimum(v("warp_n"), longest_line) + gap;
-    Parts parts{{"rows of B", v("stages") * tile_.bytes_of_dense()},
-                {"values", stored * bytes_of_element},
-                {"offsets", stored * offset_bits_ / 8},
-                {"decoded blocks", tile_.bytes_of_decoded()},
-                {"lines", warps() * line * (block * bytes_of_element)}};
+    Summands parts{{"rows of B", v("stages") * tile_.bytes_of_dense()},
+                   {"values", stored * bytes_of_element},
+                   {"offsets", stored * offset_bits_ / 8},
+                   {"decoded blocks", tile_.bytes_of_decoded()},
+                   {"lines", warps() * line * (block * bytes_of_element)}};
     if (together_ == 0) return parts;
     const Expr turn = tile_.places / block;
     const Expr numbers =

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/recipes/blocks/choices.h>
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
 #include <weft/scheduler/recipes/blocks/shape.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
-#include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 
@@ -98,15 +96,15 @@ class Numbers {
     const std::string& name = algorithm_.name;
     const std::int64_t most = block * std::max<std::int64_t>(1, every_);
     if (rows_ > most || depth_ > most)
-      throw UserError({"a tile has blocks that are stored together", name,
-                       fmt::format("tile_m = {}, tile_k = {}", rows_, depth_),
-                       fmt::format("at most {}, which hb_ell:every=N makes 16 N", most)});
+      throw UserError("a tile has blocks that are stored together", name,
+                      fmt::format("tile_m = {}, tile_k = {}", rows_, depth_),
+                      fmt::format("at most {}, which hb_ell:every=N makes 16 N", most));
     if (rows_ % *chosen.warp_m != 0 || *chosen.warp_n > columns_)
-      throw UserError({"a warp is no part of its tile", name,
-                       fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", *chosen.warp_m,
-                                   *chosen.warp_n, rows_, columns_),
-                       fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
-                                   std::gcd(*chosen.warp_m, rows_), std::min(*chosen.warp_n, columns_))});
+      throw UserError("a warp is no part of its tile", name,
+                      fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", *chosen.warp_m,
+                                  *chosen.warp_n, rows_, columns_),
+                      fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
+                                  std::gcd(*chosen.warp_m, rows_), std::min(*chosen.warp_n, columns_)));
   }
 
   /// Where nothing is said about tiles, and they hold whole blocks.
@@ -312,7 +310,7 @@ std::optional<KnobValues> hb_ell_point(const Algorithm& algorithm,
 }
 
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                const HbEllKnobs& knobs, std::source_location place) {
+                const HbEllKnobs& knobs, CallPlace place) {
   return user_call(place, [&] {
     const RecipeNeeds needs{"hb_ell", "hb_ell with blocks of 16", "formats::hb_ell()"};
     const std::string given = require_in_range("hb_ell", hb_ell_knobs(), knobs);

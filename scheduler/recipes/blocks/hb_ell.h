@@ -1,6 +1,7 @@
 // The recipe for blocks in ELL on tensor cores.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 
@@ -44,6 +45,6 @@ std::span<const KnobField<HbEllKnobs>> hb_ell_knobs();
 /// and bf16 on sm_75, gets its default schedule, as long as no knob is given. UserError for knobs out of
 /// their ranges (recipe.cpp) and for those that do not fit, from the step that would follow them.
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                const HbEllKnobs& knobs = {}, std::source_location place = std::source_location::current());
+                const HbEllKnobs& knobs = {}, CallPlace place = {});
 
 }  // namespace weft

@@ -1,17 +1,15 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
-#include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 namespace weft {
 namespace {
 
 [[noreturn]] void refuse(const Algorithm& algorithm, std::string found, std::string accepted) {
-  throw UserError({"there is no schedule for the sparse tensor core", algorithm.text(), std::move(found),
-                   std::move(accepted)});
+  throw UserError("there is no schedule for the sparse tensor core", algorithm.text(), std::move(found),
+                  std::move(accepted));
 }
 
 /// Every width is that of an instruction; no block is empty.
@@ -27,7 +25,7 @@ std::shared_ptr<const SparseTensor> in_steps(std::shared_ptr<const SparseTensor>
 }  // namespace
 
 Schedule hb_ell_swmma(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                      const HbEllSwmmaKnobs& knobs, std::source_location source) {
+                      const HbEllSwmmaKnobs& knobs, CallPlace source) {
   return user_call(source, [&] {
     require_in_range("hb_ell_swmma", hb_ell_swmma_knobs(), knobs);
     if (weights == nullptr) refuse(algorithm, "no weights", "hb_ell of f16");

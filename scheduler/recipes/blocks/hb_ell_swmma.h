@@ -1,6 +1,7 @@
 // The recipe for hb_ell on the sparse tensor core that its paper proposes.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 
@@ -26,7 +27,6 @@ std::span<const KnobField<HbEllSwmmaKnobs>> hb_ell_swmma_knobs();
 /// be empty. UserError for other weights, targets and algorithms than C[m, n] = sum of A[m, k] B[k, n] with
 /// any epilogue.
 Schedule hb_ell_swmma(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                      const HbEllSwmmaKnobs& knobs = {},
-                      std::source_location place = std::source_location::current());
+                      const HbEllSwmmaKnobs& knobs = {}, CallPlace place = {});
 
 }  // namespace weft

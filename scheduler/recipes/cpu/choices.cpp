@@ -71,6 +71,12 @@ RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, cons
                one_if(ir::equal(v("copy"), of_panel)));
   list.nothing("panels inside of rows", "threads over panels that stand inside of rows",
                one_if(ir::equal(v("threads"), number_of(CpuThreads::panels))));
+  if (nest.lines == nest.rows && !nest.lines.empty()) {
+    list.where(ir::equal(v("copy"), of_panel));
+    list.nothing("shares of a copied panel",
+                 "entries that groups share unevenly, whose parts of a panel differ in size",
+                 ir::integer(problem.matrix->columns) % v("groups"));
+  }
   choices.limits = list.take();
   Conditions worth;
   if (nest.windows)

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
@@ -69,11 +67,10 @@ class Steps {
     std::vector<LoopName> order{sum_.outer, groups, sum_.inner};
     append(order, inside());
     schedule_.reorder(order);
-    if (has_vectors() || knobs_.groups < least_gathered) {
+    if (has_vectors() || knobs_.groups < least_gathered)
       schedule_.unroll(groups);
-    } else {
+    else
       schedule_.vectorize(groups);
-    }
   }
 
   void copy() {
@@ -113,7 +110,7 @@ class Steps {
 };
 
 void refuse(const Algorithm& algorithm, const char* found, const char* accepted) {
-  throw UserError({"knobs of cpu_rows exclude one another", algorithm.text(), found, accepted});
+  throw UserError("knobs of cpu_rows exclude one another", algorithm.text(), found, accepted);
 }
 
 void require_together(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm) {
@@ -131,7 +128,7 @@ void require_together(const CpuRows& knobs, const CpuNest& nest, const Algorithm
 }  // namespace
 
 Schedule cpu_rows(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  const CpuRows& knobs, std::source_location place) {
+                  const CpuRows& knobs, CallPlace place) {
   return user_call(place, [&] {
     require_format(needs, algorithm, weights.get(), is_taken);
     const std::string given = require_in_range(needs.name, cpu_rows_knobs(), knobs);

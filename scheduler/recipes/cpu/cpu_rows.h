@@ -2,6 +2,7 @@
 // registers. A recipe: it calls steps, as a user would.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 
@@ -55,7 +56,7 @@ std::span<const KnobField<CpuRows>> cpu_rows_knobs();
 /// before. Of one column, groups of 8 and more are a vector of entries, which gathers. UserError for other
 /// targets, weights and algorithms, for knobs out of their ranges, and for knobs that exclude one another.
 Schedule cpu_rows(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  const CpuRows& knobs = {}, std::source_location place = std::source_location::current());
+                  const CpuRows& knobs = {}, CallPlace place = {});
 
 /// Which loop of an algorithm is what to the recipe.
 struct CpuNest {

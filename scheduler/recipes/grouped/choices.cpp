@@ -13,7 +13,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
 using namespace grouped;
 
 constexpr std::int64_t processors = measured_device.multiprocessors;
@@ -154,12 +153,11 @@ class Choices {
   void roles(Conditions& list) const {
     const Expr producers = v("producers");
     const Expr has = ir::minimum(producers, 1);
-    if (target_.sm < 80) {
+    if (target_.sm < 80)
       list.at_most("copies ahead", "stages, of a target whose copies cannot run ahead", "stages", v("stages"),
                    1);
-    } else {
+    else
       list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
-    }
     list.at_most("roles", "warps that only copy, where the target and runs of columns have such copies",
                  "warps", producers, target_.sm >= 90 && runs_ ? 4 : 0);
     list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
@@ -211,10 +209,10 @@ class Choices {
     const std::int64_t resident = options_.resident_blocks;
     list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
     const Expr barriers = ir::minimum(v("producers"), 1) * (2 * ir::ceil_divide(v("stages"), 2) * 16);
-    const Parts shared{{"A", tile_.bytes_of_weights() * v("stages")},
-                       {"B", tile_.bytes_of_dense() * v("stages")},
-                       {"lines", tile_.bytes_of_lines(v("line"))},
-                       {"barriers", barriers}};
+    const Summands shared{{"A", tile_.bytes_of_weights() * v("stages")},
+                          {"B", tile_.bytes_of_dense() * v("stages")},
+                          {"lines", tile_.bytes_of_lines(v("line"))},
+                          {"barriers", barriers}};
     list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared,
                      target_.shared_bytes_per_block);
     registers(list);
@@ -258,7 +256,7 @@ class Choices {
   /// An estimate, fitted to what ptxas said of some hundred kernels: accumulators; fragments, of which half
   /// are there at a time; addresses; and what copies hold that no other warps and no asynchronous copies
   /// make. Blocks that share a sum need more where they add it up.
-  Parts expected_registers() const {
+  Summands expected_registers() const {
     const Expr several = ir::minimum(v("groups") - 1, 1);
     const Expr roles = ir::minimum(v("producers"), 1);
     // Sparse instructions take twice the rows of the dense operand, and codes.

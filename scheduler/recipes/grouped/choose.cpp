@@ -62,28 +62,28 @@ class Numbers {
     const bool registers = knobs_.producer_registers.value_or(0) + knobs_.consumer_registers.value_or(0) > 0;
     if (registers && !has_roles())
       throw UserError(
-          {"registers are handed over between warps with roles", target_.name,
-           fmt::format("producer_registers = {}, consumer_registers = {} with warps that all copy",
-                       knobs_.producer_registers.value_or(0), knobs_.consumer_registers.value_or(0)),
-           "neither of them, or producers = 4 beside them, on sm_90a"});
+          "registers are handed over between warps with roles", target_.name,
+          fmt::format("producer_registers = {}, consumer_registers = {} with warps that all copy",
+                      knobs_.producer_registers.value_or(0), knobs_.consumer_registers.value_or(0)),
+          "neither of them, or producers = 4 beside them, on sm_90a");
   }
 
   /// Warps that would compute beside their tile.
   void refuse_wide_warps(const ShflBwKnobs& chosen) const {
     if (*chosen.tile_m % *chosen.warp_m == 0 && *chosen.warp_n <= *chosen.tile_n) return;
     throw UserError(
-        {"a warp is no part of its tile", algorithm_.name,
-         fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", *chosen.warp_m, *chosen.warp_n,
-                     *chosen.tile_m, *chosen.tile_n),
-         fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
-                     std::gcd(*chosen.warp_m, *chosen.tile_m), std::min(*chosen.warp_n, *chosen.tile_n))});
+        "a warp is no part of its tile", algorithm_.name,
+        fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", *chosen.warp_m, *chosen.warp_n,
+                    *chosen.tile_m, *chosen.tile_n),
+        fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
+                    std::gcd(*chosen.warp_m, *chosen.tile_m), std::min(*chosen.warp_n, *chosen.tile_n)));
   }
 
   void refuse_long_lines(const Tile<std::int64_t>& tile) const {
     if (knobs_.line.value_or(0) <= tile.columns_each) return;
-    throw UserError({"lines are longer than the columns of a warp", algorithm_.name,
-                     fmt::format("line = {}, warp_n = {}", *knobs_.line, tile.columns_each),
-                     fmt::format("line = {} or less", tile.columns_each)});
+    throw UserError("lines are longer than the columns of a warp", algorithm_.name,
+                    fmt::format("line = {}, warp_n = {}", *knobs_.line, tile.columns_each),
+                    fmt::format("line = {} or less", tile.columns_each));
   }
 
   ShflBwInstruction instruction() const {

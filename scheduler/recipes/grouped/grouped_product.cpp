@@ -2,7 +2,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
-#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <tuple>
@@ -51,13 +50,12 @@ class Grouped {
     const auto& [row_warps, warp_row] = of_rows;
     const LoopName& outer = inner_tiles_are_columns() ? blocks_of_rows : columns;
     const LoopName& inner = inner_tiles_are_columns() ? columns : blocks_of_rows;
-    if (in_clusters()) {
+    if (in_clusters())
       schedule_
           .reorder(in_cluster, outer, inner, blocks, row_warps, column_warps, warp_row, warp_column, place)
           .bind(in_cluster, block_z);
-    } else {
+    else
       schedule_.reorder(outer, inner, blocks, row_warps, column_warps, warp_row, warp_column, place);
-    }
     if (const std::int64_t side = columns_at_a_time(); side > 1)
       std::tie(columns, blocks_of_rows) = side_by_side(columns, blocks_of_rows, side);
     schedule_.bind(columns, block_y).bind(blocks_of_rows, block_x);
@@ -133,11 +131,10 @@ class Grouped {
     if (*numbers_.producers == 0) return;
     const std::int64_t own = *numbers_.producer_registers, others = *numbers_.consumer_registers;
     const Argument warps = producers = *numbers_.producers;
-    if (own == 0 && others == 0) {
+    if (own == 0 && others == 0)
       schedule_.specialize_warps(warps);
-    } else {
+    else
       schedule_.specialize_warps(warps, producer_registers = own, consumer_registers = others);
-    }
     schedule_.stream_results(output());
   }
 
@@ -192,8 +189,8 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
   const std::int64_t rows = knobs.tile_m.value_or(tiles.rows), deep = knobs.tile_k.value_or(tiles.places);
   // These have no groups of their own: their rows come as they are.
   if (rows > tiles.rows && format.name != "n_m" && format.name != "column_quads")
-    throw UserError({"a tile has rows of one group", format.text(), fmt::format("tile_m = {}", rows),
-                     fmt::format("at most V = {}", tiles.rows)});
+    throw UserError("a tile has rows of one group", format.text(), fmt::format("tile_m = {}", rows),
+                    fmt::format("at most V = {}", tiles.rows));
   if (rows == tiles.rows && deep == tiles.places) return weights;
   Format other = format;
   other.parameters["V"] = rows;

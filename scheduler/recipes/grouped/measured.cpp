@@ -6,7 +6,6 @@ namespace weft {
 namespace {
 
 using grouped::rows_of_warpgroup;
-using ir::Expr;
 
 constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
 /// Elements of tiles of which a multiprocessor holds several, one or two, and one.

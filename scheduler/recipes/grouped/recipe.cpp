@@ -44,7 +44,7 @@ const Kind of_pairs{{"v_n_m", "n_m, v_n_m, column_quads or hb_ell:pairs=1", "for
                     v_n_m_tiles};
 
 Schedule made(const Kind& kind, Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-              const Target& target, const ShflBwKnobs& knobs, std::source_location place) {
+              const Target& target, const ShflBwKnobs& knobs, CallPlace place) {
   return user_call(place, [&] {
     const std::string given = require_in_range(kind.needs.name, shfl_bw_knobs(), knobs);
     require_format(kind.needs, algorithm, weights.get(), kind.is_format);
@@ -119,12 +119,12 @@ std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs() {
 }
 
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                 const ShflBwKnobs& knobs, std::source_location place) {
+                 const ShflBwKnobs& knobs, CallPlace place) {
   return made(of_groups, std::move(algorithm), std::move(weights), target, knobs, place);
 }
 
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-               const ShflBwKnobs& knobs, std::source_location place) {
+               const ShflBwKnobs& knobs, CallPlace place) {
   return made(of_pairs, std::move(algorithm), std::move(weights), target, knobs, place);
 }
 

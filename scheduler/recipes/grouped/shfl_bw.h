@@ -1,6 +1,7 @@
 // The recipe for row groups on tensor cores.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 
@@ -60,6 +61,6 @@ std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs();
 /// knobs out of their ranges (recipe.cpp) and for those that do not fit, from the step that would follow
 /// them.
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                 const ShflBwKnobs& knobs = {}, std::source_location place = std::source_location::current());
+                 const ShflBwKnobs& knobs = {}, CallPlace place = {});
 
 }  // namespace weft

@@ -1,9 +1,9 @@
 // The recipe for weights that keep two of four, on sparse tensor cores.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 
-#include <cstdint>
 #include <memory>
 
 namespace weft {
@@ -22,6 +22,6 @@ namespace weft {
 /// 128 or 256 rows with which the block that has most tiles is done first. UserError for knobs that do not
 /// fit.
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-               const ShflBwKnobs& knobs = {}, std::source_location place = std::source_location::current());
+               const ShflBwKnobs& knobs = {}, CallPlace place = {});
 
 }  // namespace weft

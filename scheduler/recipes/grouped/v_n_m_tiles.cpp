@@ -34,8 +34,8 @@ ShflBwKnobs v_n_m_tiles(const Algorithm& algorithm, const SparseTensor& weights,
   constexpr std::int64_t fewest_columns = 64, widest = 512;
   constexpr std::int64_t tall_tiles = 4 * measured_device.multiprocessors;
   if (given.instruction == ShflBwInstruction::mma_m16n8k8)
-    throw UserError({"sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
-                     "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma"});
+    throw UserError("sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
+                    "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma");
   ShflBwKnobs knobs = given;
   const Extent all = columns_of(algorithm, gathered_product(algorithm));
   if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-using Parts = std::vector<std::pair<std::string, ir::Expr>>;
+using Summands = std::vector<std::pair<std::string, ir::Expr>>;
 
 /// The value of a knob.
 inline ir::Expr v(const char* knob) {
@@ -44,7 +44,7 @@ class Conditions {
     add({std::move(name), std::move(text), std::move(unit), left, limit, {}});
   }
   /// The sum of the parts <= limit.
-  void sum_at_most(std::string name, std::string text, std::string unit, Parts summed,
+  void sum_at_most(std::string name, std::string text, std::string unit, Summands summed,
                    const ir::Expr& limit) {
     ir::Expr sum = ir::integer(0);
     for (const auto& [part, expr] : summed) sum = sum + expr;

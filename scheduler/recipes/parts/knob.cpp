@@ -9,7 +9,7 @@ namespace weft {
 std::string RecipeKnob::word_of(std::int64_t value) const {
   if (value < least) return {};
   const bool has_word = value >= 1 && value <= std::ssize(words);
-  return has_word ? std::string(words[static_cast<std::size_t>(value - 1)]) : std::to_string(value);
+  return has_word ? std::string(words[value - 1]) : std::to_string(value);
 }
 
 const RecipeKnob* knob_named(std::span<const RecipeKnob> knobs, std::string_view name) {
@@ -24,10 +24,8 @@ void require_in_range(std::string_view recipe, const RecipeKnob& knob, std::int6
   std::string accepted =
       fmt::format("{} from {} to {}", knob.name, std::max(knob.least, knob.multiple), most);
   if (knob.multiple > 1) accepted += fmt::format(", a multiple of {}", knob.multiple);
-  throw UserError({fmt::format("a knob of {} is out of its range", recipe),
-                   {},
-                   fmt::format("{} = {}", knob.name, value),
-                   std::move(accepted)});
+  throw UserError(fmt::format("a knob of {} is out of its range", recipe),
+                  fmt::format("{} = {}", knob.name, value), std::move(accepted));
 }
 
 }  // namespace weft

@@ -81,11 +81,10 @@ struct AnyField {
 };
 template <class Knobs, class... Fields>
 consteval std::size_t fields_of() {
-  if constexpr (requires { Knobs{Fields()..., AnyField()}; }) {
+  if constexpr (requires { Knobs{Fields()..., AnyField()}; })
     return fields_of<Knobs, Fields..., AnyField>();
-  } else {
+  else
     return sizeof...(Fields);
-  }
 }
 
 /// The list of a recipe's knobs, which has to name every field.

@@ -6,7 +6,6 @@
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
-#include <string>
 
 namespace weft {
 

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace weft {
 
@@ -26,9 +24,9 @@ WeightLoops weight_loops(const Schedule& schedule) {
       like.emplace_back(loop.name);
   });
   if (loops.sum.empty())
-    throw UserError({"there is no sum to make a schedule of", schedule.algorithm().text(),
-                     "nothing but places outside of the dense operand: the loops over the weights are gone",
-                     "an index that reaches into the operand, or the default schedule"});
+    throw UserError("there is no sum to make a schedule of", schedule.algorithm().text(),
+                    "nothing but places outside of the dense operand: the loops over the weights are gone",
+                    "an index that reaches into the operand, or the default schedule");
   return loops;
 }
 
@@ -48,8 +46,8 @@ std::size_t dense_operand(const Algorithm& algorithm) {
 
 void IdleKnobs::refuse(std::int64_t value, const char* knob, const char* accepted) const {
   if (value == 0) return;
-  throw UserError({"a knob of the recipe would have no effect", algorithm_,
-                   fmt::format("{} = {} with {}", knob, value, where_), accepted});
+  throw UserError("a knob of the recipe would have no effect", algorithm_,
+                  fmt::format("{} = {} with {}", knob, value, where_), accepted);
 }
 
 UserError::Report in_recipe(UserError::Report report, std::string_view recipe, std::string_view given) {
@@ -61,8 +59,8 @@ UserError::Report in_recipe(UserError::Report report, std::string_view recipe, s
 
 void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
                    std::string accepted) {
-  throw UserError({fmt::format("the recipe {} does not fit", needs.name), algorithm.text(), std::move(found),
-                   std::move(accepted)});
+  throw UserError(fmt::format("the recipe {} does not fit", needs.name), algorithm.text(), std::move(found),
+                  std::move(accepted));
 }
 
 void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor* weights,
@@ -113,11 +111,10 @@ GatheredProduct gathered_product(const Algorithm& algorithm) {
     std::vector<std::string> rows;
     for (const AffineIndex& index : factor.indices) {
       const IndexVariable& variable = algorithm.index(*index.plain());
-      if (variable.reduction) {
+      if (variable.reduction)
         found.sum += (found.sum.empty() ? "" : "_") + variable.name;
-      } else {
+      else
         rows.push_back(variable.name);
-      }
     }
     if (rows.size() == 1) found.rows = rows.front();
   }

@@ -3,6 +3,7 @@
 // search, its model and the pages of help read it, in the list of scheduler/recipes/list.h.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/format.h>
 #include <weft/formats/weight_matrix.h>
 #include <weft/scheduler/limits/constraint.h>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,7 +74,7 @@ struct Recipe {
   /// The schedule of a point. Knobs that it lacks, and those that are 0 where there cannot be none, are left
   /// to the recipe. Throws as the recipe.
   Schedule (*write)(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                    const KnobValues& point, std::source_location place) = nullptr;
+                    const KnobValues& point, CallPlace place) = nullptr;
   /// What bound_of() says, on a target and of types that it takes.
   Bound (*time)(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) = nullptr;
@@ -83,7 +83,7 @@ struct Recipe {
 /// Recipe::write of a recipe that is called with a struct of knobs, whose fields `Fields` names.
 template <auto Make, auto Fields>
 Schedule written(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                 const KnobValues& point, std::source_location place) {
+                 const KnobValues& point, CallPlace place) {
   return Make(std::move(algorithm), std::move(weights), target, knobs_of(Fields(), point), place);
 }
 

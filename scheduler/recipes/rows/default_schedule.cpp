@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
@@ -12,13 +11,13 @@
 namespace weft {
 namespace {
 
-/// What the recipe needs to know about the loops of the unscheduled program, and the steps for it.
+/// The steps for a program by what its loops are for.
 class Rows {
  public:
-  explicit Rows(const Schedule& schedule) : schedule_(schedule) {
-    const ir::Stmt& body = schedule.program().body;
-    loops_ = ir::loop_names(body);
-    const Algorithm& algorithm = schedule.algorithm();
+  explicit Rows(Schedule schedule) : schedule_(std::move(schedule)) {
+    const Stmt& body = schedule_.program().body;
+    const std::vector<std::string> loops = ir::loop_names(body);
+    const Algorithm& algorithm = schedule_.algorithm();
     for (const IndexVariable& index : algorithm.indices) {
       if (!index.reduction) outputs_.push_back(index);
     }
@@ -26,111 +25,100 @@ class Rows {
       if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
       for (const AffineIndex& index : factor.indices) rows_.push_back(*index.plain());
     }
-    if (!outputs_.empty()) find_row_loops();
+    if (!outputs_.empty()) find_row_loops(loops);
     scatters_ =
         ir::any<ir::For>(body, [](const ir::For& loop) { return loop.role == ir::LoopRole::stored_rows; });
     for (const IndexVariable& index : outputs_) {
-      if (std::find(rows_.begin(), rows_.end(), index.name) == rows_.end()) free_.push_back(index);
+      if (std::ranges::find(rows_, index.name) == rows_.end()) free_.push_back(index);
     }
-    for (const std::string& name : loops_) {
-      if (!ir::is_over_output(ir::role_of(body, name))) sums_.push_back(name);
+    for (const std::string& name : loops) {
+      if (!ir::is_over_output(ir::role_of(body, name))) sums_.emplace_back(name);
     }
   }
 
-  std::vector<Step> steps() && {
+  Schedule operator()() && {
     if (!outputs_.empty()) schedule_.target().is_gpu() ? on_gpu() : on_cpu();
-    return std::move(steps_);
+    return std::move(schedule_);
   }
 
  private:
   void on_cpu() {
     if (free_.empty()) {
-      if (!scatters_) add("parallel", {block_loop_.empty() ? row_loop_ : block_loop_});
+      if (!scatters_) schedule_.parallel(outermost_rows());
       return;
     }
     const IndexVariable& columns = free_.back();
-    if (columns.name == row_loop_) return one_loop_on_cpu();
+    const std::int64_t width = vector_width(columns.extent);
+    if (columns.name == row_loop_) return one_loop_on_cpu(width);
     const bool dense = schedule_.weights() == nullptr || schedule_.weights()->format().name == "dense";
     const std::string operand = staged_operand(columns);
-    const std::int64_t width = vector_width(columns.extent);
-    split(columns.name, width);
-    std::string rows = block_loop_.empty() ? row_loop_ : block_loop_;
-    std::vector<std::string> order = sums_;
+    const SplitLoops panel = schedule_.split(columns.name, width);
+    LoopName rows = outermost_rows();
+    std::optional<LoopName> unrolled;
     if (dense && !scatters_ && outputs_.size() == 2) {
-      split(row_loop_, register_rows);
-      rows = row_loop_ + ".outer";
-      order.push_back(row_loop_ + ".inner");
+      const SplitLoops made = schedule_.split(row_loop_, register_rows);
+      rows = made.outer;
+      unrolled = made.inner;
     }
-    order.push_back(columns.name + ".inner");
     const bool panels = scatters_ || many_panels(columns.extent, width);
     const bool outside = panels || !operand.empty();
     if (outputs_.size() == 2 && !scatters_) {
-      if (outside) add("reorder", {columns.name + ".outer", rows});
+      if (outside) schedule_.reorder(panel.outer, rows);
       // The rows of a block read the same panel.
-      if (!outside && !block_loop_.empty()) add("reorder", {columns.name + ".outer", row_loop_});
+      if (!outside && block_loop_) schedule_.reorder(panel.outer, row_loop_);
     }
-    add("reorder", order);
-    if (rows == row_loop_ + ".outer") add("unroll", {row_loop_ + ".inner"});
-    add("vectorize", {columns.name + ".inner"});
-    if (!operand.empty()) {
-      add("stage", {operand, "shared"});
-      steps_.back().arguments.push_back(at = LoopName(columns.name + ".outer"));
-    }
-    add("parallel", {panels ? columns.name + ".outer" : rows});
+    std::vector<LoopName> order = sums_;
+    if (unrolled) order.push_back(*unrolled);
+    order.push_back(panel.inner);
+    schedule_.reorder(order);
+    if (unrolled) schedule_.unroll(*unrolled);
+    schedule_.vectorize(panel.inner);
+    if (!operand.empty()) schedule_.stage(operand, shared, at = panel.outer);
+    schedule_.parallel(panels ? panel.outer : rows);
   }
 
   /// The only output index is that of the rows.
-  void one_loop_on_cpu() {
-    split(row_loop_, vector_width(free_.back().extent));
-    std::vector<std::string> order = sums_;
-    order.push_back(row_loop_ + ".inner");
-    add("reorder", order);
-    add("vectorize", {row_loop_ + ".inner"});
-    add("parallel", {row_loop_ + ".outer"});
+  void one_loop_on_cpu(std::int64_t width) {
+    const SplitLoops rows = schedule_.split(row_loop_, width);
+    std::vector<LoopName> order = sums_;
+    order.push_back(rows.inner);
+    schedule_.reorder(order).vectorize(rows.inner).parallel(rows.outer);
   }
 
   void on_gpu() {
     if (free_.empty()) {
       if (scatters_) return;
-      if (block_loop_.empty()) {
-        split_and_bind(row_loop_, 128, block_x, thread);
-      } else {
-        bind(block_loop_, block_x);
-        bind(row_loop_, thread);
-      }
+      if (!block_loop_) return split_and_bind(row_loop_, block_x);
+      schedule_.bind(*block_loop_, block_x).bind(row_loop_, thread);
       return;
     }
     const IndexVariable& columns = free_.back();
     if (scatters_ || columns.name == row_loop_) {
-      split_and_bind(columns.name, 128, block_x, thread);
+      split_and_bind(columns.name, block_x);
       bind_others(columns.name, {block_y, block_z});
       return;
     }
     const std::int64_t per_lane = columns.extent.is_static() && columns.extent.value <= 32 ? 1 : 2;
-    split(row_loop_, 4);
-    split(columns.name, 32 * per_lane);
-    split(columns.name + ".inner", 32);
-    const std::string lanes = columns.name + ".inner.inner";
-    const std::string per_thread = columns.name + ".inner.outer";
+    const SplitLoops rows = schedule_.split(row_loop_, 4);
+    const SplitLoops tiles = schedule_.split(columns.name, 32 * per_lane);
+    const auto [per_thread, lanes] = schedule_.split(tiles.inner, 32);
     // Outermost first: what blocks share out, then warps and lanes, then the sum with its columns inside.
-    std::vector<std::string> order;
+    std::vector<LoopName> order;
     for (const IndexVariable& index : free_) {
-      if (index.name != columns.name) order.push_back(index.name);
+      if (index.name != columns.name) order.emplace_back(index.name);
     }
-    order.push_back(columns.name + ".outer");
-    if (!block_loop_.empty()) order.push_back(block_loop_);
-    order.insert(order.end(), {row_loop_ + ".outer", row_loop_ + ".inner", lanes});
+    order.push_back(tiles.outer);
+    if (block_loop_) order.push_back(*block_loop_);
+    order.insert(order.end(), {rows.outer, rows.inner, lanes});
     order.insert(order.end(), sums_.begin(), sums_.end());
     order.push_back(per_thread);
-    add("reorder", order);
+    schedule_.reorder(order);
     // Along x a grid may be longer than along y.
     const bool wide = columns.extent.is_static() && columns.extent.value > largest_grid_y * 32 * per_lane;
-    bind(block_loop_.empty() ? row_loop_ + ".outer" : block_loop_, wide ? block_y : block_x);
-    bind(columns.name + ".outer", wide ? block_x : block_y);
+    schedule_.bind(block_loop_.value_or(rows.outer), wide ? block_y : block_x);
+    schedule_.bind(tiles.outer, wide ? block_x : block_y);
     bind_others(columns.name, {block_z});
-    bind(row_loop_ + ".inner", warp);
-    bind(lanes, lane);
-    add("unroll", {per_thread});
+    schedule_.bind(rows.inner, warp).bind(lanes, lane).unroll(per_thread);
   }
 
   /// Six rows of four 512-bit vectors: 24 of the 32 vector registers.
@@ -142,16 +130,17 @@ class Rows {
 
   /// Blocks of rows have a loop of their own around that of the rows; without a sparse operand, the first
   /// index of the output is that of the rows.
-  void find_row_loops() {
+  void find_row_loops(const std::vector<std::string>& loops) {
     std::vector<std::string> found;
-    for (const std::string& name : loops_) {
+    for (const std::string& name : loops) {
       const bool rows = rows_.empty() ? name == outputs_.front().name
                                       : ir::role_of(schedule_.program().body, name) == ir::LoopRole::rows;
       if (rows) found.push_back(name);
     }
-    row_loop_ = found.empty() ? loops_.front() : found.back();
+    row_loop_ = found.empty() ? loops.front() : found.back();
     if (found.size() > 1) block_loop_ = found.front();
   }
+  LoopName outermost_rows() const { return block_loop_.value_or(row_loop_); }
 
   /// Four vectors of the widest kind: enough to pay for reading a value and its column, few enough for the
   /// panel of the dense operand to stay in the first cache. Fewer columns get as many vectors as they fill.
@@ -192,19 +181,9 @@ class Rows {
     return columns.is_static() && columns.value / width >= 7;
   }
 
-  void add(const std::string& name, const std::vector<std::string>& words) {
-    Step step{name, {}, {}};
-    for (const std::string& word : words) step.arguments.push_back({{}, word});
-    steps_.push_back(std::move(step));
-  }
-  void split(const std::string& loop, std::int64_t factor) {
-    steps_.push_back({"split", {{loop, factor}}, {}});
-  }
-  void bind(const std::string& loop, Word axis) { add("bind", {loop, std::string(axis.text)}); }
-  void split_and_bind(const std::string& loop, std::int64_t factor, Word outer, Word inner) {
-    split(loop, factor);
-    bind(loop + ".outer", outer);
-    bind(loop + ".inner", inner);
+  void split_and_bind(const LoopName& loop, Word outer) {
+    const SplitLoops made = schedule_.split(loop, 128);
+    schedule_.bind(made.outer, outer).bind(made.inner, thread);
   }
 
   static constexpr std::int64_t largest_grid_y = 65'535;  ///< blocks, along z too
@@ -214,48 +193,46 @@ class Rows {
     for (const IndexVariable& index : free_) {
       if (index.name == columns || axes.empty()) continue;
       if (index.extent.is_static() && index.extent.value > largest_grid_y) continue;
-      bind(index.name, axes.front());
+      schedule_.bind(index.name, axes.front());
       axes.erase(axes.begin());
     }
   }
 
-  const Schedule& schedule_;
-  std::vector<Step> steps_;
-  std::vector<std::string> loops_;
+  Schedule schedule_;
   std::vector<IndexVariable> outputs_;
   std::vector<IndexVariable> free_;  ///< outputs that are no rows of the weights
   std::vector<std::string> rows_;    ///< indices of the sparse operand
-  std::vector<std::string> sums_;    ///< loops of the sum, outermost first
+  std::vector<LoopName> sums_;       ///< loops of the sum, outermost first
   std::string row_loop_;
-  std::string block_loop_;  ///< empty where rows are stored one by one
+  std::optional<LoopName> block_loop_;  ///< nothing where rows are stored one by one
   bool scatters_ = false;
 };
 
-/// The steps for a program of another form than the recipe is made for, as one in which nothing is summed:
-/// the loop that stands around it, shared out.
-std::vector<Step> shared_out(const Schedule& schedule) {
-  const auto* loop = schedule.program().body.as<ir::For>();
-  if (loop == nullptr) return {};
-  if (schedule.target().is_gpu()) return {{"bind", {{{}, loop->name}, {{}, "block_x"}}, {}}};
-  return {{"parallel", {{{}, loop->name}}, {}}};
+Schedule by_rows(Schedule schedule) {
+  return Rows(std::move(schedule))();
 }
 
-/// Nothing where one of the steps does not apply.
-std::optional<Schedule> with_steps(Schedule schedule, const std::vector<Step>& steps) {
-  for (const Step& step : steps) {
-    if (schedule.try_apply(step)) return std::nullopt;
-  }
-  return schedule;
+/// A program of another form than the recipe is made for, as one in which nothing is summed: the loop that
+/// stands around it, shared out.
+Schedule shared_out(Schedule schedule) {
+  const auto* loop = schedule.program().body.as<ir::For>();
+  if (loop == nullptr) return schedule;
+  const LoopName outermost = loop->name;
+  return schedule.target().is_gpu() ? schedule.bind(outermost, block_x) : schedule.parallel(outermost);
 }
 
 }  // namespace
 
 Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target, std::source_location place) {
+                          const Target& target, CallPlace place) {
   return user_call(place, [&] {
     const Schedule plain(std::move(algorithm), std::move(weights), target);
-    for (const std::vector<Step>& steps : {Rows(plain).steps(), shared_out(plain)}) {
-      if (auto made = with_steps(plain, steps)) return *std::move(made);
+    for (Schedule (*scheduled)(Schedule) : {by_rows, shared_out}) {
+      try {
+        return scheduled(plain);
+      } catch (const UserError&) {
+        continue;  // one of the steps does not apply
+      }
     }
     return plain;
   });
@@ -265,9 +242,9 @@ Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
                          std::shared_ptr<const SparseTensor> weights, const Target& target,
                          std::string_view given) {
   if (!given.empty())
-    throw UserError({fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
-                     fmt::format("{} for {}, which gets its default schedule", given, target.name),
-                     "no knobs, or a GPU that the recipe is for, such as sm_90a"});
+    throw UserError(fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
+                    fmt::format("{} for {}, which gets its default schedule", given, target.name),
+                    "no knobs, or a GPU that the recipe is for, such as sm_90a");
   return default_schedule(std::move(algorithm), std::move(weights), target);
 }
 

@@ -1,6 +1,7 @@
 // The schedule that a kernel gets when nobody chose one. A recipe: it calls steps, as a user would.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <memory>
@@ -14,7 +15,7 @@ namespace weft {
 /// threads over column panels or rows. GPU: a warp a row, lanes along the columns, two columns a lane;
 /// formats that store by column or by entry give each thread its columns.
 Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target, std::source_location place = std::source_location::current());
+                          const Target& target, CallPlace place = {});
 
 /// The default schedule, where a recipe leaves a target to that. UserError where a knob was given: nothing
 /// would follow it. `given` names them, or is empty.

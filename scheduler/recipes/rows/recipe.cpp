@@ -46,7 +46,7 @@ Recipe default_recipe() {
                     const SpaceOptions&) { return RecipeChoices(); },
       .write =
           [](Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-             const KnobValues&, std::source_location place) {
+             const KnobValues&, CallPlace place) {
             return default_schedule(std::move(algorithm), std::move(weights), target, place);
           },
       .time = time_of_default,

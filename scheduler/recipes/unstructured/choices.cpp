@@ -10,12 +10,9 @@
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <algorithm>
-#include <span>
 
 namespace weft {
 namespace {
-
-using ir::Expr;
 
 constexpr std::int64_t warp_size = 32;
 constexpr std::int64_t processors = measured_device.multiprocessors;
@@ -191,7 +188,7 @@ class Product {
                       ir::select(is(SparseRtForm::streaming), streamed, ir::integer(1)) * v("columns"));
   }
 
-  Parts registers(std::int64_t more) const {
+  Summands registers(std::int64_t more) const {
     return {{"sums", sums()}, {"addresses", ir::integer(reserved_registers + more)}};
   }
 
@@ -260,19 +257,22 @@ class Product {
       list.at_most("wide blocks (2)", "rows, where there are many columns", "rows", 32, v("rows"));
       list.at_most("wide blocks (3)", "threads, where there are many columns", "threads", 128, v("threads"));
     }
+    const bool much_code = stored() > 40'000;
     if (columns() < 1'024)
-      list.at_most("narrow blocks", "threads, where there are few columns", "threads", v("threads"), 127);
+      list.at_most("narrow blocks", "threads, where there are few columns", "threads", v("threads"),
+                   much_code ? 128 : 127);
     list.at_most("threads of few columns", "threads of one group", "threads", v("threads"), 256);
     list.at_most("blocks of few rows", "blocks of fewer than 64 rows", "blocks",
                  ir::select(v("rows") < ir::integer(64), blocks(), ir::integer(0)), 520);
     if (stored() > 10'000) {
       list.at_most("threads for much code", "threads", "threads", 256, v("groups") * v("threads"));
       list.at_most("least code", "entries of a group", "entries", 60, entries);
-      list.at_most("most code", "entries of a group", "entries", entries, 420);
+      // Of 118,000 entries and 784 columns blocks of 16 rows and 8 groups were the fastest by far.
+      list.at_most("most code", "entries of a group", "entries", entries, much_code ? 1'000 : 420);
     }
-    if (stored() > 40'000) {
+    if (much_code) {
       list.at_most("threads for very much code", "threads", "threads", 512, v("groups") * v("threads"));
-      list.at_most("threads for very much code (2)", "threads", "threads", v("groups") * v("threads"), 512);
+      list.at_most("threads for very much code (2)", "threads", "threads", v("groups") * v("threads"), 1'024);
     }
   }
 

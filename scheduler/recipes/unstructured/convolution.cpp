@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 namespace weft {
@@ -61,14 +60,13 @@ Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const S
                                          target.shared_bytes_per_block);
   const auto other = possible_cut(image, target, {});
   throw InfeasibleError(
-      {fmt::format("no cut of the convolution fits {}", target.name),
-       {},
-       fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,
-                   least.lines, least.groups, image.warps(least), image.shared_bytes(least)),
-       !other ? limits
-              : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = SparseRtImage::{}",
-                            limits, other->rows, other->lines, other->groups,
-                            other->staged != 0 ? "staged" : "clamped")});
+      fmt::format("no cut of the convolution fits {}", target.name),
+      fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,
+                  least.lines, least.groups, image.warps(least), image.shared_bytes(least)),
+      !other
+          ? limits
+          : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = SparseRtImage::{}", limits,
+                        other->rows, other->lines, other->groups, other->staged != 0 ? "staged" : "clamped"));
 }
 
 void refuse_idle(const SparseRtKnobs& knobs, const std::string& algorithm) {
@@ -136,12 +134,11 @@ Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseT
   const auto& [line_blocks, lines] = of_lines;
   const auto& [warps, column] = of_pixels;
   const auto [line_warps, line] = result.split(lines, image.lines_of_warp());
-  if (loops.batch.empty()) {
+  if (loops.batch.empty())
     result.reorder(row_blocks, line_blocks, line_warps, warps, line, column, row);
-  } else {
+  else
     result.reorder(LoopName(loops.batch), row_blocks, line_blocks, line_warps, warps, line, column, row)
         .bind(LoopName(loops.batch), block_z);
-  }
   result.bind(row_blocks, block_y).bind(line_blocks, block_x);
   if (cut.staged != 0) result.stage(dense, shared, at = line_blocks);
   result.bind(line_warps, warp).bind(warps, warp).bind(line, lane).bind(column, lane);

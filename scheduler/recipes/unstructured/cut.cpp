@@ -4,9 +4,7 @@
 #include <weft/scheduler/recipes/unstructured/shape.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <vector>
 

@@ -3,8 +3,6 @@
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 
-#include <algorithm>
-
 namespace weft {
 namespace {
 

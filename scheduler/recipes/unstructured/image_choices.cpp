@@ -3,13 +3,10 @@
 #include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace weft {
 namespace {
-
-using ir::Expr;
 
 constexpr std::int64_t staged = number_of(SparseRtImage::staged), clamped = number_of(SparseRtImage::clamped);
 constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_of(SparseRtOrder::dealt);

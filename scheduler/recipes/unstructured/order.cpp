@@ -2,7 +2,6 @@
 #include <weft/scheduler/recipes/unstructured/order.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace weft {
 namespace {
@@ -24,9 +23,8 @@ bool rows_are_uneven(std::span<const std::int64_t> begin, std::int64_t rows) {
 }
 
 std::vector<std::int64_t> entries_of_rows(const SparseTensor& weights) {
-  std::vector<std::int64_t> entries(static_cast<std::size_t>(weights.rows()), 0);
-  weights.walk(
-      [&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[static_cast<std::size_t>(row)]; });
+  std::vector<std::int64_t> entries(weights.rows(), 0);
+  weights.walk([&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[row]; });
   return entries;
 }
 

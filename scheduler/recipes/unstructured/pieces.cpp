@@ -94,11 +94,11 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
   const auto cut = pieces_cut(weights, target, tiles, knobs);
   if (!cut)
     throw InfeasibleError(
-        {"rows do not fit blocks of pieces", algorithm.name,
-         fmt::format(
-             "{} entries in {} rows, with parts = {}, places = {}, columns = {} (0: left to the recipe)",
-             weights.array("values").size(), weights.rows(), knobs.parts, knobs.places, knobs.columns),
-         "more parts, more places, fewer columns, or form = SparseRtForm::row_per_warp with none of them"});
+        "rows do not fit blocks of pieces", algorithm.name,
+        fmt::format(
+            "{} entries in {} rows, with parts = {}, places = {}, columns = {} (0: left to the recipe)",
+            weights.array("values").size(), weights.rows(), knobs.parts, knobs.places, knobs.columns),
+        "more parts, more places, fewer columns, or form = SparseRtForm::row_per_warp with none of them");
   const Format format = formats::padded_csr({.pad = cut->places, .fill = cut->pieces()});
   Schedule schedule(std::move(algorithm), std::make_shared<const SparseTensor>(repack(weights, format)),
                     target);
@@ -115,11 +115,10 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
       .bind(pooled.row_worker, warp)
       .bind(lanes, lane);
   const std::int64_t together = turns_together(cut->places * tiles.loads);
-  if (cut->turns > together) {
+  if (cut->turns > together)
     schedule.unroll(schedule.split(pooled.turn, together).inner);
-  } else {
+  else
     schedule.unroll(pooled.turn);
-  }
   schedule.unroll(place).unroll(vectors);
   if (vector > 1) schedule.vectorize(column);
   return schedule.resident(blocks = 1);

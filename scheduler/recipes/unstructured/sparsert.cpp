@@ -1,6 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
@@ -9,8 +7,6 @@
 #include <weft/scheduler/recipes/unstructured/pieces.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/recipes/unstructured/streaming.h>
-
-#include <algorithm>
 
 namespace weft {
 namespace {
@@ -87,10 +83,10 @@ class Baking {
   void bake(const BakedCut& cut) {
     const auto [rows, threads, share] = cut;
     if (share > 1 && threads % 32 != 0)
-      throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
-                       fmt::format("threads = {} with groups = {}", threads, share),
-                       fmt::format("threads = {}, or another multiple of 32",
-                                   ceil_divide(threads, lanes_of_warp) * lanes_of_warp)});
+      throw UserError("groups of sparsert share whole warps", schedule_.algorithm().name,
+                      fmt::format("threads = {} with groups = {}", threads, share),
+                      fmt::format("threads = {}, or another multiple of 32",
+                                  ceil_divide(threads, lanes_of_warp) * lanes_of_warp));
     share_out(rows);
     if (has_size_) schedule_.resident(blocks = BakedProduct(size_, schedule_.target()).resident(cut));
     split(rows, threads);
@@ -171,9 +167,9 @@ void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::strin
   if (form == SparseRtForm::streaming && knobs.groups > 1)
     idle.refuse(knobs.groups, "groups", "groups = 1: B takes the shared memory that they would meet in");
   if (form == SparseRtForm::row_per_warp && knobs.threads > 0 && knobs.groups * 32 > knobs.threads)
-    throw UserError({"groups of sparsert share whole warps", algorithm,
-                     fmt::format("{} groups of {} threads", knobs.groups, knobs.threads),
-                     "at least 32 threads for each group"});
+    throw UserError("groups of sparsert share whole warps", algorithm,
+                    fmt::format("{} groups of {} threads", knobs.groups, knobs.threads),
+                    "at least 32 threads for each group");
 }
 
 Schedule of_form(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
@@ -209,7 +205,7 @@ SparseRtForm form_beside_pieces(std::int64_t stored, std::int64_t dense_columns,
 }
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  const SparseRtKnobs& knobs, std::source_location place) {
+                  const SparseRtKnobs& knobs, CallPlace place) {
   return user_call(place, [&] {
     const RecipeNeeds needs{"sparsert", "csr", "formats::csr()"};
     const std::string given = require_in_range("sparsert", sparsert_knobs(), knobs);
@@ -231,9 +227,7 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
     if (loops.columns.empty())
       return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
     SparseRtKnobs chosen = knobs;
-    if (knobs.form == SparseRtForm::chosen) {
-      chosen.form = chosen_form(algorithm, *weights, target, loops);
-    }
+    if (knobs.form == SparseRtForm::chosen) chosen.form = chosen_form(algorithm, *weights, target, loops);
     refuse_idle(knobs, chosen.form, algorithm.name);
     Schedule result = with_recipe_named(needs.name, given, [&] {
       return of_form(std::move(algorithm), std::move(weights), target, loops, chosen);

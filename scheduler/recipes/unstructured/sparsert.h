@@ -2,6 +2,7 @@
 // would.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 
@@ -86,8 +87,7 @@ std::span<const KnobField<SparseRtKnobs>> sparsert_knobs();
 /// and groups of threads that are no whole warps; InfeasibleError where knobs of a convolution ask for more
 /// warps or shared memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  const SparseRtKnobs& knobs = {},
-                  std::source_location place = std::source_location::current());
+                  const SparseRtKnobs& knobs = {}, CallPlace place = {});
 
 /// Whether blocks of so many rows as they come have such unequal numbers of entries that dealing is worth it.
 /// `begin`: the first entry of each row, and the end of the last.

@@ -1,5 +1,4 @@
 #include <weft/scheduler/hardware/device.h>
-#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/slices.h>
 #include <weft/scheduler/recipes/unstructured/streaming.h>
 

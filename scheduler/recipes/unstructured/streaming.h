@@ -4,8 +4,6 @@
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
-#include <string>
-
 namespace weft {
 
 /// A warp has some rows at a time, each by `lanes` lanes of some columns; the places of a row come in groups,

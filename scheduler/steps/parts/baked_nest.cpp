@@ -10,9 +10,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_blocks = 1 << 16;  ///< blocks of rows: leaves of the tree of conditions
 
 /// The loops around the only one of that name, outermost first.
@@ -91,10 +88,9 @@ class NestFinder {
     for (ir::For& loop : chain.loops) {
       if (!ir::is_over_output(loop.role) || ir::uses(loop.begin, loop_) || ir::uses(loop.extent, loop_))
         return other_shape(fmt::format("{} directly inside {}", loop.name, loop_));
-      if (loop.kind == ir::LoopKind::vectorized) {
+      if (loop.kind == ir::LoopKind::vectorized)
         return Reason{6, fmt::format("{} stands outside the sum and is vectorized", loop.name),
                       fmt::format("{} vectorized after this step", loop.name), loop.name};
-      }
       nest_.around.push_back(std::move(loop));
     }
     for (Expr& condition : chain.conditions)
@@ -201,15 +197,12 @@ class NestFinder {
       const std::int64_t* extent = ir::integer_value(loop.extent);
       if (!chooses && loop.kind == ir::LoopKind::unrolled && extent != nullptr) nest_.copies *= *extent;
       if (!chooses) continue;
-      if (extent == nullptr || ir::integer_value(loop.begin) == nullptr) {
+      if (extent == nullptr || ir::integer_value(loop.begin) == nullptr)
         return Reason{5, fmt::format("{} has {} iterations", loop.name, ir::print(loop.extent)),
                       "blocks of rows of a constant number", loop.name};
-      }
-      if (__builtin_mul_overflow(blocks, std::max<std::int64_t>(*extent, 1), &blocks) ||
-          blocks > most_blocks) {
+      if (__builtin_mul_overflow(blocks, std::max<std::int64_t>(*extent, 1), &blocks) || blocks > most_blocks)
         return Reason{5, fmt::format("{} or more blocks of rows", blocks),
                       fmt::format("at most {}", most_blocks), loop.name};
-      }
       nest_.selectors.push_back(loop);
     }
     for (const ir::For& loop : nest_.columns) nest_.copies *= *ir::integer_value(loop.extent);

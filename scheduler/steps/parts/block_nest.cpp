@@ -17,9 +17,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::size_t loops_of_nest = 3;
 
 bool counts(const ir::For& loop, std::int64_t number) {

@@ -15,9 +15,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 class FindReading {
  public:
   explicit FindReading(const BlockArrays& arrays) : arrays_(arrays) {}

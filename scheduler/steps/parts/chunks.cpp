@@ -5,8 +5,6 @@
 
 namespace weft::steps {
 
-using ir::Expr;
-
 Expr Chunks::placed(const Expr& expr, std::int64_t column) const {
   return ir::rewrite<ir::Load>(expr, [&](const ir::Load& load, const Expr& e) {
     const auto at = summed.find(load.buffer->name);

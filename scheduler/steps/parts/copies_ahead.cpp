@@ -7,18 +7,13 @@
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
 
-#include <functional>
 #include <numeric>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace weft::steps {
 namespace {
-
-using ir::Expr;
-using ir::Stmt;
 
 /// Copies, with the conditions around each.
 using Copies = std::vector<std::pair<const ir::Copy*, std::vector<Expr>>>;

@@ -4,8 +4,6 @@
 
 namespace weft::steps {
 
-using ir::Stmt;
-
 std::string group_loop(const std::string& sum) {
   return sum + ".group";
 }

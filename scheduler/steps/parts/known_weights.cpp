@@ -1,10 +1,8 @@
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/program/launch_sizes.h>
 #include <weft/scheduler/steps/parts/known_weights.h>
 
 namespace weft::steps {
-
-using ir::Expr;
 
 KnownWeights::KnownWeights(const ir::Program& program, const std::string& operand,
                            const SparseTensor& weights) {
@@ -17,10 +15,9 @@ KnownWeights::KnownWeights(const ir::Program& program, const std::string& operan
   for (const ir::ConstantBuffer& constant : program.constants)
     constants_[constant.buffer.get()] = constant.numbers;
   values_ = &weights.array("values");
-  columns_.assign(static_cast<std::size_t>(values_->size()), -1);
-  weights.walk([&](std::int64_t, std::int64_t column, std::int64_t position) {
-    columns_[static_cast<std::size_t>(position)] = column;
-  });
+  columns_.assign(values_->size(), -1);
+  weights.walk(
+      [&](std::int64_t, std::int64_t column, std::int64_t position) { columns_[position] = column; });
 }
 
 bool KnownWeights::are_read_by(const ir::Stmt& stmt) const {
@@ -47,7 +44,7 @@ Expr KnownWeights::element(const ir::Load& load) const {
   if (const auto constant = constants_.find(load.buffer.get());
       constant != constants_.end() && index != nullptr && *index >= 0 &&
       *index < static_cast<std::int64_t>(constant->second.size()))
-    return ir::integer(constant->second[static_cast<std::size_t>(*index)]);
+    return ir::integer(constant->second[*index]);
   const auto found = arrays_.find(load.buffer.get());
   if (found == arrays_.end() || index == nullptr || *index < 0 || *index >= found->second->size()) return {};
   const DType type = load.buffer->dtype;

@@ -9,8 +9,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Stmt;
-
 /// The loops of what instructions of the table do at once: the name of each with that of its instruction.
 std::map<std::string, std::string> loops_of_instructions(const Stmt& body) {
   std::map<std::string, std::string> loops;

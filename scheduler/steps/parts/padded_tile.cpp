@@ -12,9 +12,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// The only copy into the tile, where nothing else writes there.
 std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::BufferRef& tile) {
   const auto copies =
@@ -65,9 +62,12 @@ class PaddedElement {
   bool copied_ = true;
 };
 
-/// Of a nest that holds nothing else: the addition to a sum; else null.
+/// Of a nest that holds nothing else: the addition to a sum; else null. Not of loops whose ends are read,
+/// which conditions around them may protect.
 const ir::Store* only_addition(const Stmt& stmt) {
-  if (const auto* loop = stmt.as<ir::For>()) return only_addition(loop->body);
+  if (const auto* loop = stmt.as<ir::For>())
+    return ir::reads_memory(loop->begin) || ir::reads_memory(loop->extent) ? nullptr
+                                                                           : only_addition(loop->body);
   const auto* branch = stmt.as<ir::If>();
   if (branch != nullptr) return branch->otherwise.defined() ? nullptr : only_addition(branch->then);
   const auto* store = stmt.as<ir::Store>();

@@ -9,9 +9,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 bool is_mark(const Expr& expr) {
   const auto* load = expr.as<ir::Load>();
   return load != nullptr && !is_float(load->buffer->dtype) && !load->buffer->non_negative;

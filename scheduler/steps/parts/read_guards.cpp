@@ -10,9 +10,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 class ReadGuards {
  public:
   ReadGuards(const ir::BufferRef& buffer, const ir::InnerLoops& inside,

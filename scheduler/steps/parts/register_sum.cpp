@@ -10,9 +10,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 bool adds_to(const Stmt& body, const ir::BufferRef& buffer, const std::string& name) {
   const auto adds = [&](const ir::Store& store) { return store.buffer == buffer && store.accumulate; };
   return std::ranges::any_of(find_loops(body, name),
@@ -34,11 +31,10 @@ std::variant<RegisterSum, Reason> find_register_sum(const Stmt& body, const std:
       return;
     sum = {allocation.buffer, {}, {}, {}};
     for (const Stmt& child : block->statements) {
-      if (find_loop(child, loop) != nullptr) {
+      if (find_loop(child, loop) != nullptr)
         sum.update = child;
-      } else {
+      else
         (sum.update.defined() ? sum.last : sum.first).push_back(child);
-      }
     }
   });
   if (sum.buffer == nullptr || sum.first.empty() || sum.last.empty())

@@ -7,8 +7,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-
 bool reads_inner_data(const Expr& expr, const ir::InnerLoops& loops) {
   return ir::any<ir::Load>(expr, [&](const ir::Load& load) {
     return std::ranges::any_of(load.indices, [&](const Expr& index) { return uses_any(index, loops); });

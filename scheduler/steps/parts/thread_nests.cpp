@@ -12,9 +12,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::LoopKind;
-using ir::Stmt;
-
 /// Loops of an axis, outermost first.
 using Nest = std::vector<const ir::For*>;
 /// Called for each loop of the axis with those around it.

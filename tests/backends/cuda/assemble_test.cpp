@@ -54,7 +54,7 @@ class Ptxas : public ::testing::Test {
 TEST_F(Ptxas, MakesACubinAndReportsIt) {
   const Assembled assembled = assemble(wide_kernel(16));
   EXPECT_TRUE(assembled.cubin.starts_with("\177ELF"));
-  const Resources* wide = assembled.report.find("wide");
+  const FunctionResources* wide = assembled.report.find("wide");
   ASSERT_NE(wide, nullptr);
   EXPECT_GE(wide->registers, 16);
   EXPECT_EQ(wide->barriers, 1);
@@ -94,7 +94,7 @@ TEST_F(Ptxas, PartsAreLinked) {
 TEST_F(Ptxas, ReportsSpills) {
   AssembleOptions options;
   options.most_registers = 32;
-  const Resources worst = assemble(wide_kernel(100), options).report.worst();
+  const FunctionResources worst = assemble(wide_kernel(100), options).report.worst();
   EXPECT_LE(worst.registers, 32);
   EXPECT_GT(worst.spill_store_bytes, 0U);
   EXPECT_GT(worst.spill_load_bytes, 0U);

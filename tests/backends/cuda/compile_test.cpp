@@ -38,7 +38,7 @@ TEST_P(Compile, MachineCodeWithItsReport) {
     options.architecture = architecture;
     const Compiled compiled = compile(source, options);
     EXPECT_TRUE(compiled.image.starts_with("\177ELF"));
-    const Resources* scale = compiled.report.find("scale");
+    const FunctionResources* scale = compiled.report.find("scale");
     ASSERT_NE(scale, nullptr) << compiled.log;
     EXPECT_GT(scale->registers, 3);
     EXPECT_EQ(scale->shared_bytes, 128U);

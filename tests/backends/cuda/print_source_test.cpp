@@ -199,7 +199,7 @@ TEST_P(CompilePrinted, WithoutWarnings) {
     const std::string source = print_cuda_source(each.program, target, each.computes);
     const cuda::Compiled compiled = cuda::compile(source, options);
     EXPECT_THAT(compiled.log, Not(HasSubstr("warning"))) << each.name << "\n" << source;
-    const cuda::Resources* kernel = compiled.report.find(each.program.program.name);
+    const cuda::FunctionResources* kernel = compiled.report.find(each.program.program.name);
     ASSERT_NE(kernel, nullptr) << each.name << "\n" << compiled.log;
     // Registers have no addresses: a stack means that a loop was not unrolled. One thread that does all may
     // run out of registers.

@@ -19,7 +19,7 @@ TEST(PtxasReport, SeveralKernels) {
       "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
       "ptxas info    : Used 12 registers, 380 bytes cmem[0]\n");
   ASSERT_EQ(report.functions.size(), 2U);
-  const Resources* spill = report.find("spill");
+  const FunctionResources* spill = report.find("spill");
   ASSERT_NE(spill, nullptr);
   EXPECT_EQ(spill->registers, 64);
   EXPECT_EQ(spill->barriers, 1);
@@ -27,7 +27,7 @@ TEST(PtxasReport, SeveralKernels) {
   EXPECT_EQ(spill->spill_store_bytes, 348U);
   EXPECT_EQ(spill->spill_load_bytes, 436U);
   EXPECT_EQ(spill->shared_bytes, 256U);
-  const Resources* add = report.find("add");
+  const FunctionResources* add = report.find("add");
   ASSERT_NE(add, nullptr);
   EXPECT_EQ(add->registers, 12);
   EXPECT_EQ(add->stack_bytes, 0U);

@@ -68,73 +68,51 @@ class Bodies {
   /// An index inside the arrays; plain i often enough that loops become vectors.
   ir::Expr place() {
     switch (below(12)) {
-      case 0:
-        return integer(2) % size;
-      case 1:
-        return ir::load(index_, {v("i")});
-      case 2:
-        return v("i") + below(4);
-      case 3:
-        return ir::integer(63) - v("i");
-      default:
-        return v("i");
+      case 0: return integer(2) % size;
+      case 1: return ir::load(index_, {v("i")});
+      case 2: return v("i") + below(4);
+      case 3: return ir::integer(63) - v("i");
+      default: return v("i");
     }
   }
 
   ir::Expr integer(int depth) {
     switch (depth == 0 ? below(3) : below(8)) {
-      case 0:
-        return v("i");
-      case 1:
-        return ir::integer(below(7) - 2);
+      case 0: return v("i");
+      case 1: return ir::integer(below(7) - 2);
       case 2:
         return lets_.empty() ? v("N")
                              : v(lets_[static_cast<std::size_t>(below(static_cast<int>(lets_.size())))]);
-      case 3:
-        return integer(depth - 1) / ir::integer(1 + below(5));
-      case 4:
-        return integer(depth - 1) % ir::integer(1 + below(9));
-      case 5:
-        return ir::load(below(6) != 0 ? index_ : arrays_[3], {place()}) % 100;
-      case 6:
-        return ir::minimum(integer(depth - 1), integer(depth - 1)) * below(4);
-      default:
-        return integer(depth - 1) + integer(depth - 1);
+      case 3: return integer(depth - 1) / ir::integer(1 + below(5));
+      case 4: return integer(depth - 1) % ir::integer(1 + below(9));
+      case 5: return ir::load(below(6) != 0 ? index_ : arrays_[3], {place()}) % 100;
+      case 6: return ir::minimum(integer(depth - 1), integer(depth - 1)) * below(4);
+      default: return integer(depth - 1) + integer(depth - 1);
     }
   }
 
   ir::Expr real(int depth) {
     switch (depth == 0 ? below(3) : below(8)) {
-      case 0:
-        return ir::cast(DType::f32, integer(1));
+      case 0: return ir::cast(DType::f32, integer(1));
       case 1:
       case 2:
         return ir::cast(
             DType::f32,
             ir::load(below(6) != 0 ? given_ : arrays_[static_cast<std::size_t>(below(3))], {place()}));
-      case 3:
-        return ir::select(condition(), real(depth - 1), real(depth - 1));
-      case 4:
-        return ir::maximum(real(depth - 1), real(depth - 1));
-      case 5:
-        return real(depth - 1) * ir::constant(DType::f32, 0.375);
-      case 6:
-        return real(depth - 1) - real(depth - 1);
-      default:
-        return real(depth - 1) + real(depth - 1);
+      case 3: return ir::select(condition(), real(depth - 1), real(depth - 1));
+      case 4: return ir::maximum(real(depth - 1), real(depth - 1));
+      case 5: return real(depth - 1) * ir::constant(DType::f32, 0.375);
+      case 6: return real(depth - 1) - real(depth - 1);
+      default: return real(depth - 1) + real(depth - 1);
     }
   }
 
   ir::Expr condition() {
     switch (below(4)) {
-      case 0:
-        return v("i") < v("N");
-      case 1:
-        return ir::equal(integer(1) % 3, ir::integer(1));
-      case 2:
-        return real(1) <= real(1);
-      default:
-        return (integer(1) < integer(1)) && (v("N") < ir::integer(9));
+      case 0: return v("i") < v("N");
+      case 1: return ir::equal(integer(1) % 3, ir::integer(1));
+      case 2: return real(1) <= real(1);
+      default: return (integer(1) < integer(1)) && (v("N") < ir::integer(9));
     }
   }
 

@@ -73,29 +73,19 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
   switch (attribute) {
     case 1:  // threads of a block
     case 2:  // block x
-    case 3:
-      *value = 1024;
-      return 0;
-    case 4:
-      *value = 64;
-      return 0;
+    case 3: *value = 1024; return 0;
+    case 4: *value = 64; return 0;
     case 5:
     case 6:
-    case 7:
-      *value = 65535;
-      return 0;
+    case 7: *value = 65535; return 0;
     case 38:  // L2
       *value = 1 << 20;
       return 0;
-    case 75:
-      *value = 9;
-      return 0;
+    case 75: *value = 9; return 0;
     case 97:  // shared memory, opt-in
       *value = 232448;
       return 0;
-    default:
-      *value = 0;
-      return attribute < 120 ? 0 : 1;
+    default: *value = 0; return attribute < 120 ? 0 : 1;
   }
 }
 EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) {

@@ -123,7 +123,7 @@ TEST(TrialCharts, show_what_was_measured) {
   EXPECT_EQ(most_tried(problems), &problems[1]);
   EXPECT_EQ(problems[1].best->record.config.at("stages"), 4);
   EXPECT_EQ(problems[1].dense->name, "cuBLAS f16");
-  EXPECT_EQ(problems[1].standing->winner, Faster::sparse);
+  EXPECT_EQ(problems[1].standing->winner, Faster::kernel);
   EXPECT_DOUBLE_EQ(problems[1].speed_up().value(), 20.0 / 7);
 
   const Chart speed = speed_up_over_sparsity(problems);

@@ -46,8 +46,8 @@ std::map<std::string, MatrixGolden> read_matrix_golden(const std::string& path) 
     words >> std::hex >> golden.signature >> golden.hash >> error >> std::ws;
     std::getline(words, name);
     if (!words || name.empty())
-      throw UserError({"reading results of a GPU", fmt::format("{}:{}", path, number), line,
-                       "signature, hash, error, name"});
+      throw UserError("reading results of a GPU", fmt::format("{}:{}", path, number), line,
+                      "signature, hash, error, name");
     golden.error = std::strtod(error.c_str(), nullptr);
     all[name] = golden;
   }

@@ -38,26 +38,19 @@ int member_of(int lane) {
 Place place_in_a(Type type, int rows, int lane, int i) {
   const int group = group_of(lane), member = member_of(lane);
   switch (bytes_of(type)) {
-    case 1:
-      return {(i % 8 < 4 || rows == 8 ? group : group + 8), member * 4 + i % 4 + (i >= 8 ? 16 : 0)};
-    case 2:
-      return {i % 4 < 2 ? group : group + 8, member * 2 + i % 2 + (i >= 4 ? 8 : 0)};
-    case 4:
-      return {i % 2 == 0 ? group : group + 8, member + (i >= 2 ? 4 : 0)};
-    default:
-      return {i % 2 == 0 ? group : group + 8, member + i / 2 * 4};
+    case 1: return {(i % 8 < 4 || rows == 8 ? group : group + 8), member * 4 + i % 4 + (i >= 8 ? 16 : 0)};
+    case 2: return {i % 4 < 2 ? group : group + 8, member * 2 + i % 2 + (i >= 4 ? 8 : 0)};
+    case 4: return {i % 2 == 0 ? group : group + 8, member + (i >= 2 ? 4 : 0)};
+    default: return {i % 2 == 0 ? group : group + 8, member + i / 2 * 4};
   }
 }
 
 Place place_in_b(Type type, int lane, int i) {
   const int group = group_of(lane), member = member_of(lane);
   switch (bytes_of(type)) {
-    case 1:
-      return {member * 4 + i % 4 + i / 4 * 16, group};
-    case 2:
-      return {member * 2 + i % 2 + i / 2 * 8, group};
-    default:
-      return {member + i * 4, group};
+    case 1: return {member * 4 + i % 4 + i / 4 * 16, group};
+    case 2: return {member * 2 + i % 2 + i / 2 * 8, group};
+    default: return {member + i * 4, group};
   }
 }
 

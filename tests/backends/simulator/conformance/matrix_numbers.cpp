@@ -70,23 +70,16 @@ bool is_integer(Type type) {
 
 std::uint64_t encode(Type type, double value) {
   switch (type) {
-    case Type::f16:
-      return f16(static_cast<float>(value)).bits;
-    case Type::bf16:
-      return bf16(static_cast<float>(value)).bits;
+    case Type::f16: return f16(static_cast<float>(value)).bits;
+    case Type::bf16: return bf16(static_cast<float>(value)).bits;
     case Type::tf32:
-    case Type::f32:
-      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    case Type::f64:
-      return std::bit_cast<std::uint64_t>(value);
+    case Type::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case Type::f64: return std::bit_cast<std::uint64_t>(value);
     case Type::s8:
-    case Type::u8:
-      return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & 0xFFU;
-    case Type::s32:
-      return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
+    case Type::u8: return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & 0xFFU;
+    case Type::s32: return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
     case Type::e4m3:
-    case Type::e5m2:
-      return encode_quarter(type, value);
+    case Type::e5m2: return encode_quarter(type, value);
   }
   return 0;
 }
@@ -98,24 +91,15 @@ double decode(Type type, std::uint64_t bits) {
       value.bits = static_cast<std::uint16_t>(bits);
       return static_cast<double>(static_cast<float>(value));
     }
-    case Type::bf16:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-    case Type::tf32:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(bits) & ~0x1FFFU);
-    case Type::f32:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case Type::f64:
-      return std::bit_cast<double>(bits);
-    case Type::s8:
-      return static_cast<std::int8_t>(bits);
-    case Type::u8:
-      return static_cast<std::uint8_t>(bits);
-    case Type::s32:
-      return static_cast<std::int32_t>(bits);
-    case Type::e4m3:
-      return decode_quarter(bits, 3, 7);
-    case Type::e5m2:
-      return decode_quarter(bits, 2, 15);
+    case Type::bf16: return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    case Type::tf32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits) & ~0x1FFFU);
+    case Type::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case Type::f64: return std::bit_cast<double>(bits);
+    case Type::s8: return static_cast<std::int8_t>(bits);
+    case Type::u8: return static_cast<std::uint8_t>(bits);
+    case Type::s32: return static_cast<std::int32_t>(bits);
+    case Type::e4m3: return decode_quarter(bits, 3, 7);
+    case Type::e5m2: return decode_quarter(bits, 2, 15);
   }
   return 0;
 }

@@ -52,8 +52,8 @@ std::map<std::string, Golden> read_golden(const std::string& path) {
     const std::size_t first = line.find(' '), second = line.find(' ', first + 1),
                       third = line.find(' ', second + 1);
     if (third == std::string::npos || (third - second - 1) % kept_rows != 0)
-      throw UserError(
-          {"reading recorded results", path, line.substr(0, 80), "signature, hashes, results, name"});
+      throw UserError("reading recorded results", path, line.substr(0, 80),
+                      "signature, hashes, results, name");
     const auto number = [&line](std::size_t start, std::size_t digits) {
       std::uint64_t value = 0;
       std::from_chars(line.data() + start, line.data() + start + digits, value, 16);

@@ -19,12 +19,9 @@ constexpr std::string_view operand_letters = "abce";  // d is the result
 std::string_view letter_of(Value value) {
   if (value == Value::predicate) return "%p";
   switch (bytes_of(value)) {
-    case 2:
-      return "%h";
-    case 8:
-      return "%l";
-    default:
-      return "%r";
+    case 2: return "%h";
+    case 8: return "%l";
+    default: return "%r";
   }
 }
 
@@ -41,20 +38,11 @@ std::string filled_in(const Kernel& kernel) {
       continue;
     }
     switch (const char name = kernel.body[++i]) {
-      case 'd':
-        text += register_of(kernel, 0);
-        break;
-      case 't':
-        text += "%r9";
-        break;
-      case 'u':
-        text += "%l9";
-        break;
-      case 'q':
-        text += "%p9";
-        break;
-      default:
-        text += register_of(kernel, operand_letters.find(name) + 1);
+      case 'd': text += register_of(kernel, 0); break;
+      case 't': text += "%r9"; break;
+      case 'u': text += "%l9"; break;
+      case 'q': text += "%p9"; break;
+      default: text += register_of(kernel, operand_letters.find(name) + 1);
     }
   }
   return text;

@@ -75,11 +75,9 @@ Corners doubles(std::initializer_list<double> values) {
 
 Corners make_corners(Value value) {
   switch (value) {
-    case Value::b8:
-      return integer_corners<std::uint8_t>();
+    case Value::b8: return integer_corners<std::uint8_t>();
     case Value::u16:
-    case Value::s16:
-      return integer_corners<std::uint16_t>();
+    case Value::s16: return integer_corners<std::uint16_t>();
     case Value::u32:
     case Value::s32:
       return with(integer_corners<std::uint32_t>(), {0xFF, 0x100, 0xFFFF, 0x10000, 0xFFFF8000, 0x01000001});
@@ -87,20 +85,14 @@ Corners make_corners(Value value) {
     case Value::s64:
       return with(integer_corners<std::uint64_t>(),
                   {0xFFFFFFFF, 0x100000000, 0x0020000000000001, 0x8000000000000400});
-    case Value::divisor16:
-      return {1, 0xFFFF, 0x8000, 0x7FFF, 2, 3, 10, 255, 256};
-    case Value::divisor32:
-      return {1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 2, 3, 10, 65535, 65536, 0};
+    case Value::divisor16: return {1, 0xFFFF, 0x8000, 0x7FFF, 2, 3, 10, 255, 256};
+    case Value::divisor32: return {1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 2, 3, 10, 65535, 65536, 0};
     case Value::divisor64:
       return {1, ~std::uint64_t{0}, std::uint64_t{1} << 63, 2, 3, 10, 0xFFFFFFFF, 0x100000000, 0x100000001};
-    case Value::f16:
-      return floating_corners(5, 10);
-    case Value::bf16:
-      return floating_corners(8, 7);
-    case Value::f16x2:
-      return paired(floating_corners(5, 10));
-    case Value::bf16x2:
-      return paired(floating_corners(8, 7));
+    case Value::f16: return floating_corners(5, 10);
+    case Value::bf16: return floating_corners(8, 7);
+    case Value::f16x2: return paired(floating_corners(5, 10));
+    case Value::bf16x2: return paired(floating_corners(8, 7));
     case Value::f32:
       return with(floating_corners(8, 23),
                   numbers({0.5,           1.5,          2.5,          -0.5,   -2.5,    127.5,  128,
@@ -111,16 +103,11 @@ Corners make_corners(Value value) {
           floating_corners(11, 52),
           doubles({0.5, 1.5, 2.5, -0.5, 2147483647.5, -2147483648.5, 4294967295.5, 65520, 3.4e38, 3.5e38,
                    9223372036854775808.0, -9223372036854775808.0, 1.8446744073709552e19, 1e-45, 7e-46}));
-    case Value::predicate:
-      return {0, 1};
-    case Value::count:
-      return {0, 1, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 255, 256, 0xFFFFFFFF, 5};
-    case Value::position:
-      return {0, 1, 30, 31};
-    case Value::small:
-      return {0, 1, 2, 0xFFFFFFFF, 0xFFFFFFFE, 20, 33};
-    case Value::angle:
-      return numbers({0, 1, -1, 0.5, 1.5707964, -1.5707964, 3.1415925, -3.1415925, 0.001});
+    case Value::predicate: return {0, 1};
+    case Value::count: return {0, 1, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 255, 256, 0xFFFFFFFF, 5};
+    case Value::position: return {0, 1, 30, 31};
+    case Value::small: return {0, 1, 2, 0xFFFFFFFF, 0xFFFFFFFE, 20, 33};
+    case Value::angle: return numbers({0, 1, -1, 0.5, 1.5707964, -1.5707964, 3.1415925, -3.1415925, 0.001});
   }
   return {};
 }
@@ -154,21 +141,14 @@ struct Shape {
 };
 Shape shape_of(Value value) {
   switch (value) {
-    case Value::f16:
-      return {5, 10};
-    case Value::bf16:
-      return {8, 7};
-    case Value::f16x2:
-      return {5, 10, 2};
-    case Value::bf16x2:
-      return {8, 7, 2};
+    case Value::f16: return {5, 10};
+    case Value::bf16: return {8, 7};
+    case Value::f16x2: return {5, 10, 2};
+    case Value::bf16x2: return {8, 7, 2};
     case Value::f32:
-    case Value::angle:
-      return {8, 23};
-    case Value::f64:
-      return {11, 52};
-    default:
-      return {};
+    case Value::angle: return {8, 23};
+    case Value::f64: return {11, 52};
+    default: return {};
   }
 }
 
@@ -192,21 +172,17 @@ bool is_floating(Value value) {
 
 int bytes_of(Value value) {
   switch (value) {
-    case Value::b8:
-      return 1;
+    case Value::b8: return 1;
     case Value::u16:
     case Value::s16:
     case Value::f16:
     case Value::bf16:
-    case Value::divisor16:
-      return 2;
+    case Value::divisor16: return 2;
     case Value::u64:
     case Value::s64:
     case Value::f64:
-    case Value::divisor64:
-      return 8;
-    default:
-      return 4;
+    case Value::divisor64: return 8;
+    default: return 4;
   }
 }
 
@@ -230,16 +206,11 @@ std::uint64_t draw(Value value, std::mt19937_64& random) {
     return shape.parts == 1 ? low : low | draw_floating(shape.exponent, shape.fraction, random) << 16;
   }
   switch (value) {
-    case Value::predicate:
-      return random() & 1;
-    case Value::count:
-      return random() % 70;
-    case Value::position:
-      return random() % 32;
-    case Value::small:
-      return (random() % 41 - 20) & 0xFFFFFFFF;
-    default:
-      break;
+    case Value::predicate: return random() & 1;
+    case Value::count: return random() % 70;
+    case Value::position: return random() % 32;
+    case Value::small: return (random() % 41 - 20) & 0xFFFFFFFF;
+    default: break;
   }
   // Of every length.
   std::uint64_t bits = random() & mask_of(value);

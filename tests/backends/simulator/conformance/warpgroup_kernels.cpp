@@ -85,14 +85,10 @@ class Image {
   /// Chunk `chunk` of line `line` of eight lines of a swizzle.
   int exchanged(int chunk, int line) const {
     switch (layout_.width) {
-      case 128:
-        return chunk ^ line;
-      case 64:
-        return chunk ^ line / 2;
-      case 32:
-        return chunk ^ line / 4;
-      default:
-        return chunk;
+      case 128: return chunk ^ line;
+      case 64: return chunk ^ line / 2;
+      case 32: return chunk ^ line / 4;
+      default: return chunk;
     }
   }
 

@@ -216,7 +216,7 @@ const Kernel& kernel_named(const std::string& name) {
   if (found == std::ranges::end(table)) {
     std::string names;
     for (const Kernel& kernel : table) names += std::string(names.empty() ? "" : ", ") + kernel.name;
-    throw UserError({"choosing a kernel", {}, "no '" + name + "'", names});
+    throw UserError("choosing a kernel", "no '" + name + "'", names);
   }
   return *found;
 }

@@ -21,24 +21,15 @@ const std::vector<Mutant>& mutants() {
 
 const char* name_of(Change change) {
   switch (change) {
-    case Change::barrier:
-      return "barrier";
-    case Change::wait:
-      return "wait";
-    case Change::fence:
-      return "fence";
-    case Change::commit:
-      return "commit";
-    case Change::predicate:
-      return "predicate";
-    case Change::index:
-      return "index";
-    case Change::swizzle:
-      return "swizzle";
-    case Change::metadata:
-      return "metadata";
-    case Change::atomicity:
-      return "atomicity";
+    case Change::barrier: return "barrier";
+    case Change::wait: return "wait";
+    case Change::fence: return "fence";
+    case Change::commit: return "commit";
+    case Change::predicate: return "predicate";
+    case Change::index: return "index";
+    case Change::swizzle: return "swizzle";
+    case Change::metadata: return "metadata";
+    case Change::atomicity: return "atomicity";
   }
   return "";
 }
@@ -47,10 +38,9 @@ std::string mutate(const std::string& text, const Mutant& mutant) {
   const std::string from = mutant.from;
   const std::size_t at = text.find(from);
   if (at == std::string::npos || text.find(from, at + 1) != std::string::npos)
-    throw UserError({"changing " + std::string(mutant.kernel) + ": " + mutant.name,
-                     {},
-                     "'" + from + "' " + (at == std::string::npos ? "nowhere" : "more than once"),
-                     "a text that is in the kernel once"});
+    throw UserError("changing " + std::string(mutant.kernel) + ": " + mutant.name,
+                    "'" + from + "' " + (at == std::string::npos ? "nowhere" : "more than once"),
+                    "a text that is in the kernel once");
   // A text that ends in a comment takes the rest of the comment along.
   std::size_t end = at + from.size();
   if (from.find("//", from.rfind('\n') + 1) != std::string::npos) end = text.find('\n', end);
