@@ -9,6 +9,7 @@
 // the same instruction multiplies weights that were pruned without any pattern.
 
 #include <weft/search/model/bound.h>
+#include <weft/search/model/dense_bound.h>
 #include <weft/weft.h>
 
 #include <cmath>

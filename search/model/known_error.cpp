@@ -26,8 +26,15 @@ std::int64_t number(const KnobValues& point, const char* knob) {
   return found == point.end() ? 0 : found->second;
 }
 
-/// By one problem, 512 x 512 x 4096: no schedule of f16 was better.
-constexpr double sparsert_of_halves = 2;
+/// By 512 x 512 x 4096: no schedule of f16 was better. Kernels of 1 to 100 columns took what f32 takes.
+double sparsert_of_halves(const ProblemSummary& problem) {
+  constexpr std::int64_t many_columns = 512;
+  return is_half(problem.dtype) && problem.n >= many_columns ? 2 : 1;
+}
+
+/// Two of four on images, which no format for them gathers in vectors: 41 to 1,409 us of seven convolutions
+/// where the bound times the usual error says 4 to 15.
+constexpr double images_of_pairs = 10;
 
 /// Of shfl_bw and v_n_m, by the bytes of a row of the dense operand.
 double of_tiles(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point) {
@@ -87,8 +94,10 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
   // The default schedule knows nothing of tensor cores, and little of formats that are for them.
   constexpr double of_lists = 0.76, of_other_formats = 14;
   if (recipe == "default") return is_list(format) ? of_lists : of_other_formats;
-  if (recipe == "sparsert") return of_form(point) * (is_half(problem.dtype) ? sparsert_of_halves : 1);
-  return uses_tensor_cores(recipe) && recipe != "hb_ell" ? of_tiles(problem, recipe, point) : 1;
+  if (recipe == "sparsert") return of_form(point) * sparsert_of_halves(problem);
+  if (!uses_tensor_cores(recipe) || recipe == "hb_ell") return 1;
+  const bool pairs_of_image = problem.convolution && recipe == "v_n_m";
+  return of_tiles(problem, recipe, point) * (pairs_of_image ? images_of_pairs : 1);
 }
 
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,

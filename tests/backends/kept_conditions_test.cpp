@@ -168,5 +168,17 @@ TEST(KeptConditions, ClampedReadsBoundEveryIndex) {
   }
 }
 
+/// Zeros behind the end of a copied vector add nothing; the ends of its columns are read all the same.
+TEST(KeptConditions, OfLoopsWhoseEndsAreRead) {
+  const Tensor<f32, 2, sparse> a("A", {12, 20});
+  const Tensor<f32, 1> b("B", {20}), c("C", {12});
+  Schedule s =
+      schedule(algorithm("product", c(m) = sum(k, a(m, k) * b(k))), weights_in("csc"), target_named("sm_80"));
+  s.split(k = 16).stage("B", shared, at = k.outer);
+  EXPECT_NE(ir::print(s.program()).find("if k.outer * 16 + k.inner < 20"), std::string::npos)
+      << ir::print(s.program());
+  expect_right(s);
+}
+
 }  // namespace
 }  // namespace weft

@@ -248,7 +248,8 @@ class Product {
     list.at_most("blocks", "blocks that keep the device busy", "blocks", 60, blocks());
     list.at_most("warps", "warps that keep the device busy", "warps", 260,
                  blocks() * v("groups") * v("threads") / warp_size);
-    list.at_most("code of a group", "entries of a group", "entries", entries, 900);
+    const bool much_code = stored() > 40'000;
+    list.at_most("code of a group", "entries of a group", "entries", entries, much_code ? 1'000 : 900);
     list.at_most("share of a group", "entries of a group, where there are several", "entries",
                  ir::minimum(v("groups") - 1, 1) * 24, entries);
     list.at_most("rows", "rows of a block without chunks", "rows", v("rows"), 64);
@@ -257,7 +258,6 @@ class Product {
       list.at_most("wide blocks (2)", "rows, where there are many columns", "rows", 32, v("rows"));
       list.at_most("wide blocks (3)", "threads, where there are many columns", "threads", 128, v("threads"));
     }
-    const bool much_code = stored() > 40'000;
     if (columns() < 1'024)
       list.at_most("narrow blocks", "threads, where there are few columns", "threads", v("threads"),
                    much_code ? 128 : 127);
