@@ -192,12 +192,18 @@ std::optional<Reason> require_own_workspaces(const ir::Program& program, const s
   return std::nullopt;
 }
 
-/// True when a register of the buffer is chosen by the loop.
+/// True when a register of the buffer is chosen by the loop, or by one inside whose range the loop decides.
 bool chooses_register(const Stmt& body, const ir::BufferRef& buffer, const std::string& name) {
+  std::vector<std::string> choosing{name};
+  ir::each<ir::For>(body, [&](const ir::For& loop) {
+    if (ir::uses_any(loop.begin, choosing) || ir::uses_any(loop.extent, choosing))
+      choosing.push_back(loop.name);
+  });
   bool found = false;
   ir::each_access(body, [&](const ir::BufferRef& used, const std::vector<ir::Expr>& indices) {
-    found = found || (used == buffer &&
-                      std::ranges::any_of(indices, [&](const ir::Expr& e) { return ir::uses(e, name); }));
+    found = found || (used == buffer && std::ranges::any_of(indices, [&](const ir::Expr& e) {
+                        return ir::uses_any(e, choosing);
+                      }));
   });
   return found;
 }

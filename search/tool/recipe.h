@@ -1,6 +1,8 @@
 // What --recipe says.
 #pragma once
 
+#include <weft/scheduler/recipes/list.h>
+
 #include <memory>
 #include <string>
 #include <string_view>

@@ -17,7 +17,7 @@
 namespace weft {
 
 struct TuneOptions {
-  MeasureOptions measure;
+  MeasureOptions measure = {};
   Strategy strategy = Strategy::ranked;
   /// Trials of this problem, those that the file has already included.
   std::int64_t trials = 100;

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/simulator/device.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/limits/balance.h>
 #include <weft/search/measure/verify.h>
@@ -204,6 +206,21 @@ TEST(Balance, RefusesWithTheReason) {
   balanced.balance(m, parts = 4);
   EXPECT_THAT(refused(balanced, {"bake_values", {{"", std::string("m.inner")}}, {}}),
               HasSubstr("csr:order=dealt"));
+}
+
+/// Baked rows have registers that the statements of all entries use, which are no loops.
+TEST(Balance, RefusesBlocksThatShareRegistersOfBakedRows) {
+  const Tensor<f32, 2, sparse> a("A", {9, 24});
+  const Tensor<f32, 1> b("B", {24}), c("C", {9});
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = 9, .columns = 24, .sparsity = 0.8, .seed = 4}), formats::csr()));
+  Schedule s = schedule(algorithm("baked", c(m) = sum(k, a(m, k) * b(k))), weights, target_named("sm_80"));
+  s.bake_values(m);
+  s.balance(m, parts = 4);
+  const auto refused =
+      s.try_apply({"bind", {{"", std::string("m.outer")}, {"", std::string("block_y")}}, {}});
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->found.find("registers of sum"), std::string::npos) << refused->found;
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ TEST(Standings, HaveAWinnerOnlyBeyondTheError) {
   };
   using Winner = Faster;
   // Measured: the spread of the samples is all there is.
-  EXPECT_EQ(standing(timed("gpu"), "sm_90a", 15, BaselineOf::library).winner, Winner::sparse);
+  EXPECT_EQ(standing(timed("gpu"), "sm_90a", 15, BaselineOf::library).winner, Winner::kernel);
   EXPECT_EQ(standing(timed("gpu"), "sm_90a", 8, BaselineOf::library).winner, Winner::dense);
   EXPECT_THAT(standing(timed("gpu"), "sm_90a", 10.2, BaselineOf::library).why_none,
               HasSubstr("within the spread of the samples"));
@@ -236,7 +236,7 @@ TEST(Standings, HaveAWinnerOnlyBeyondTheError) {
   const Standing modelled = standing(timed("model"), "sm_90", 13.1, BaselineOf::model);
   EXPECT_EQ(modelled.winner, Winner::none);
   EXPECT_THAT(modelled.why_none, HasSubstr("within the error of the analytic model (factor 3.0)"));
-  EXPECT_EQ(standing(timed("model"), "sm_90", 30, BaselineOf::model).winner, Winner::sparse);
+  EXPECT_EQ(standing(timed("model"), "sm_90", 30, BaselineOf::model).winner, Winner::kernel);
   EXPECT_EQ(standing(timed("model"), "sm_90", 3, BaselineOf::model).winner, Winner::dense);
   EXPECT_THAT(standing(timed("model"), "sm_80", 300, BaselineOf::model).why_none,
               HasSubstr("never compared"));
