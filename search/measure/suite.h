@@ -19,7 +19,7 @@ struct SuiteProblem {
   std::string id;     ///< "id" of the file, else the problem's number, from 1
   std::string label;  ///< "net", "model" or "layer" of the file, or nothing
   std::int64_t m = 0;
-  std::int64_t k = 0;  ///< of a convolution in groups, the channels of one group times the filter
+  std::int64_t k = 0;  ///< in a convolution with groups, channels of one group times the filter
   std::int64_t n = 0;  ///< columns of the dense operand; of a convolution, batch * output pixels
   std::optional<Convolution> convolution;
   std::string op = {};                     ///< as the file names it, "spmv"; nothing where it does not

@@ -60,7 +60,7 @@ double saved_by_transforms(const ProblemSummary& problem) {
 /// The least microseconds of all tiles and numbers of blocks to a sum.
 double of_sums(const ProblemSummary& problem, const Kernels& kernels, std::int64_t most_shared,
                std::int64_t multiprocessors) {
-  constexpr std::int64_t least_places = 32;  ///< of a block that shares a sum
+  constexpr std::int64_t least_places = 32;  ///< places of a block that shares a sum
   const auto bytes = static_cast<double>(size_of(problem.dtype));
   const double of_one = 1e-6 * static_cast<double>(multiprocessors);
   const double operations = kernels.operations * saved_by_transforms(problem);
@@ -118,7 +118,7 @@ DenseKind dense_kind_of(const ProblemSummary& problem) {
 }
 
 double dense_bound(const ProblemSummary& problem, const Ceilings& ceilings) {
-  constexpr double order = 3;  ///< of the norm that joins what is needed at the same time
+  constexpr double order = 3;  ///< the norm that joins what is needed at the same time
   constexpr std::int64_t most_shared = 16;
   const DenseKind kind = dense_kind_of(problem);
   const Kernels kernels = kernels_of(kind, ceilings);

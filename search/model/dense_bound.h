@@ -11,12 +11,12 @@ namespace weft {
 /// What the library's kernels differ by: element types, and what all rows of the operands are multiples of.
 enum class DenseKind : std::uint8_t {
   half_of_16,  ///< f16 and bf16, rows of 16 bytes
-  half_of_4,   ///< of 8 and 4
-  half_of_2,   ///< of an odd number of elements
+  half_of_4,   ///< f16 and bf16, rows of 8 and 4
+  half_of_2,   ///< f16 and bf16, rows of an odd number of elements
   singles,     ///< f32, whatever its rows
   vector,      ///< one column, of any type
   convolution_of_halves,
-  convolution,  ///< of f32
+  convolution,  ///< f32
 };
 DenseKind dense_kind_of(const ProblemSummary& problem);
 

@@ -22,7 +22,7 @@ struct DenseConvolution {
   std::int64_t batch = 1;
   std::int64_t channels = 1;
   std::int64_t filters = 1;
-  std::int64_t groups = 1;  ///< of as many channels each, and as many filters
+  std::int64_t groups = 1;  ///< each has as many channels, and as many filters
   std::array<std::int64_t, 2> image{1, 1};
   std::array<std::int64_t, 2> filter{1, 1};
   std::array<std::int64_t, 2> pad{0, 0};
