@@ -76,6 +76,9 @@ RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, cons
     list.nothing("shares of a copied panel",
                  "entries that groups share unevenly, whose parts of a panel differ in size",
                  ir::integer(problem.matrix->columns) % v("groups"));
+    if (!nest.fused.empty())
+      list.nothing("copied panels of pixels", "panels of the pixels of several lines, which are no tile",
+                   v("copy"));
   }
   choices.limits = list.take();
   Conditions worth;
