@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -15,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -185,7 +185,7 @@ int exit_code_of(const std::function<void()>& program) {
     program();
     return 0;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    std::fprintf(stderr, "%s\n", error.what());
     return dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1;
   }
 }
