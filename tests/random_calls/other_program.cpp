@@ -314,9 +314,7 @@ class OtherProgram {
         calls_.fail("a feasible point has no schedule: " + recipe);
       return;
     }
-    KernelOptions kernel_options;
-    kernel_options.assemble = false;
-    make("compile", [&] { return compile(*made, kernel_options).lowered().program.name; });
+    make("compile", [&] { return compile(*made, {.assemble = false}).lowered().program.name; });
   }
 
   static std::vector<std::string_view> names_of_recipes() {
@@ -342,10 +340,8 @@ class OtherProgram {
     for (const Way& way : choice->ways)
       make("schedule of " + way.text(),
            [&] { return schedule_of_way(way, what.algorithm, *what.matrix, nullptr, target).cpp(); });
-    KernelOptions kernel_options;
-    kernel_options.assemble = false;
     make("auto_kernel", [&] {
-      return auto_kernel(what.algorithm, *what.matrix, target, options, kernel_options).choice.text();
+      return auto_kernel(what.algorithm, *what.matrix, target, options, {.assemble = false}).choice.text();
     });
   }
 
