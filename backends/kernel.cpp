@@ -228,7 +228,7 @@ std::vector<std::string> files_written(const Kernel& kernel, const Kernel::State
   write("schedule.json", state.schedule.json() + "\n");
   write("explain.txt", explained(state));
   write("kernel.ptx", state.ptx);
-  if (source_statements(state.lowered) <= most_source_statements) write("kernel.cu", kernel.cuda_source());
+  if (source_length(state.lowered).is_printable()) write("kernel.cu", kernel.cuda_source());
   write("kernel.cubin", state.cubin);
   write("kernel.s", kernel.assembly());
   return names;

@@ -24,13 +24,17 @@ void check(const ThreadProgram& program, const Target& target) {
     throw UserError("CUDA C++ has something else of the kernel's name", "algorithm " + name,
                     header.empty() ? name : fmt::format("{}, a name of {}", name, header),
                     fmt::format("another name for the algorithm, as algorithm(\"{}_layer\", …)", name));
-  if (const std::int64_t statements = source_statements(program); statements > most_source_statements)
-    throw UserError("the kernel is too long for CUDA C++", name,
-                    fmt::format("{} statements, as when values are baked or loops unrolled", statements),
-                    fmt::format("at most {}: compilers of C++ take time that grows with the square of a "
-                                "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
-                                "(--emitter llvm) makes PTX of any length",
-                                most_source_statements));
+  if (const SourceLength length = source_length(program); !length.is_printable())
+    throw UserError(
+        "the kernel is too long for CUDA C++", name,
+        fmt::format("{} statements and {} loops and conditions, as when values are baked or loops "
+                    "unrolled",
+                    length.statements, length.branches),
+        fmt::format("at most {} statements, and {} of one times the other: compilers of C++ take time that "
+                    "grows with the square of a "
+                    "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
+                    "(--emitter llvm) makes PTX of any length",
+                    most_source_statements, most_source_crossings));
   ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();
     if (call == nullptr) return;
@@ -176,8 +180,8 @@ class SourcePrinter {
 }  // namespace
 }  // namespace cuda
 
-std::int64_t source_statements(const ThreadProgram& program) {
-  return program.program.body.defined() ? cuda::stores_written_out(program.program.body) : 0;
+SourceLength source_length(const ThreadProgram& program) {
+  return program.program.body.defined() ? cuda::length_written_out(program.program.body) : SourceLength();
 }
 
 std::string print_cuda_source(const ThreadProgram& program, const Target& target,

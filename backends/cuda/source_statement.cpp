@@ -33,12 +33,19 @@ std::int64_t copies_of(const ir::For& loop) {
 
 }  // namespace
 
-std::int64_t stores_written_out(const ir::Stmt& stmt) {
-  if (stmt.as<ir::Store>() != nullptr) return 1;
-  std::int64_t count = 0;
-  each_child(stmt, [&](const ir::Stmt& child) { count += stores_written_out(child); });
+SourceLength length_written_out(const ir::Stmt& stmt) {
+  if (stmt.as<ir::Store>() != nullptr) return {1, 0};
+  SourceLength length;
+  each_child(stmt, [&](const ir::Stmt& child) {
+    const SourceLength of_child = length_written_out(child);
+    length.statements = std::min(length.statements + of_child.statements, uncountable);
+    length.branches = std::min(length.branches + of_child.branches, uncountable);
+  });
   const auto* loop = stmt.as<ir::For>();
-  return loop == nullptr ? std::min(count, uncountable) : product(count, copies_of(*loop));
+  if (loop == nullptr) return {length.statements, length.branches + (stmt.as<ir::If>() != nullptr ? 1 : 0)};
+  const std::int64_t copies = copies_of(*loop);
+  return {product(length.statements, copies),
+          copies > 1 ? product(length.branches, copies) : length.branches + 1};
 }
 
 SharedLayout shared_layout(const ThreadProgram& program) {
@@ -281,8 +288,9 @@ void Statements::loop_lines(const ir::For& s, const std::string& end) {
   const bool is_serial = s.kind != ir::LoopKind::unrolled && s.kind != ir::LoopKind::vectorized;
   // Compilers write out loops of known length unasked, in each copy of a loop that is unrolled.
   const std::int64_t* extent = copies_ > 1 ? ir::integer_value(s.extent) : nullptr;
-  const bool stays = is_serial && extent != nullptr &&
-                     product(copies_, product(*extent, stores_written_out(s.body))) > most_unasked_stores;
+  const bool stays =
+      is_serial && extent != nullptr &&
+      product(copies_, product(*extent, length_written_out(s.body).statements)) > most_unasked_stores;
   if (!is_serial || stays) line(stays ? "#pragma unroll 1" : "#pragma unroll");
   const std::string begin = expressions_.text(s.begin, Precedence::lowest, Form::any);
   open(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", expressions_.index_type(), variable, begin,

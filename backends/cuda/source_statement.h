@@ -1,6 +1,7 @@
 // Statements of a program as lines of CUDA C++. For files of this folder.
 #pragma once
 
+#include <weft/backends/cuda/print_source.h>
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/backends/cuda/source_vectors.h>
 
@@ -21,8 +22,8 @@ struct SharedLayout {
 };
 SharedLayout shared_layout(const ThreadProgram& program);
 
-/// Stores as the compiler meets them once it has written out the loops that are unrolled.
-std::int64_t stores_written_out(const ir::Stmt& stmt);
+/// A statement as the compiler meets it once it has written out the loops that are unrolled.
+SourceLength length_written_out(const ir::Stmt& stmt);
 
 class Statements {
  public:

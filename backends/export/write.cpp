@@ -62,7 +62,7 @@ std::string in_one_line(std::string text) {
 /// The kernel as CUDA C++ that nvcc compiles alone; as PTX where it is too long for compilers of C++.
 void add_source(Files& files, const Package& package, const Variant& variant) {
   const ThreadProgram& program = variant.kernel->lowered();
-  const bool is_short = source_statements(program) <= most_source_statements;
+  const bool is_short = source_length(program).is_printable();
   std::string text =
       fmt::format("// {}, {} {}. Made by weft {}. SPDX-License-Identifier: {}\n// Its schedule:\n",
                   package.name, package.size, variant.range.text(), WEFT_VERSION, package.options.spdx);

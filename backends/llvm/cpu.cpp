@@ -138,7 +138,18 @@ Capabilities capabilities_of(llvm::TargetMachine& machine, llvm::LLVMContext& co
 struct Compiled {
   std::unique_ptr<llvm::Module> module;
   Emitted emitted;
+  llvm::CodeGenOptLevel generation = llvm::CodeGenOptLevel::Aggressive;
 };
+
+/// Instructions times blocks of a function. Code beyond is generated without care: moving instructions
+/// between loops and giving values registers would take half a minute where this takes seconds.
+constexpr std::uint64_t most_crossings = std::uint64_t{1} << 23U;
+
+bool is_crossed_often(const llvm::Module& module) {
+  return std::ranges::any_of(module, [](const llvm::Function& function) {
+    return static_cast<std::uint64_t>(function.getInstructionCount()) * function.size() > most_crossings;
+  });
+}
 
 Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm::TargetMachine& machine,
                  int level) {
@@ -151,6 +162,8 @@ Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm:
   check_length_after(program.program, *result.module);
   check_module(*result.module);
   optimize(*result.module, machine, level);
+  if (is_crossed_often(*result.module)) machine.setOptLevel(llvm::CodeGenOptLevel::None);
+  result.generation = machine.getOptLevel();
   return result;
 }
 
@@ -212,6 +225,7 @@ CpuCode compile_for_cpu(const ThreadProgram& program, const CpuOptions& options)
   state->scratch_bytes = static_cast<std::size_t>(compiled.emitted.scratch_bytes);
   state->worker_bytes = static_cast<std::size_t>(compiled.emitted.worker_scratch_bytes);
 
+  builder.setCodeGenOptLevel(compiled.generation);
   // One engine a kernel: it costs a millisecond and gives its memory back when the kernel goes.
   auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(builder)).create();
   if (!jit) throw_if(jit.takeError(), "LLVM cannot compile in this process");

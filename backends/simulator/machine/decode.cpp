@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <unordered_map>
 
 namespace weft::simulator {
@@ -105,10 +106,16 @@ class Decoder {
     frame.function = &function;
     frame.depth = depth;
     frame.rows.assign(function.registers.size(), no_row);
+    // Scopes of a function that each declare one of the same name share its bytes, which are those of the
+    // largest.
+    std::map<std::string, ptx::Variable> largest;
     for (const ptx::Variable& variable : function.variables) {
       if (variable.space == ptx::Space::shared) continue;
-      frame.variables[variable.name] = local_variable(variable);
+      ptx::Variable& kept = largest.try_emplace(variable.name, variable).first->second;
+      kept.bytes = std::max(kept.bytes, variable.bytes);
+      kept.alignment = std::max(kept.alignment, variable.alignment);
     }
+    for (const auto& [name, variable] : largest) frame.variables[name] = local_variable(variable);
     return frame;
   }
 

@@ -262,9 +262,11 @@ TEST(PrintSource, LoopsThatAreUnrolledCountInFullTowardsWhatIsTooLong) {
         ir::for_loop({"i", ir::integer(0), ir::integer(5000), kind, -1, program.program.body});
     return program;
   };
-  EXPECT_EQ(source_statements(loop(ir::LoopKind::serial)), 1);
-  EXPECT_EQ(source_statements(loop(ir::LoopKind::unrolled)), 5000);
-  EXPECT_EQ(source_statements(loop(ir::LoopKind::vectorized)), 1250);
+  EXPECT_EQ(source_length(loop(ir::LoopKind::serial)).statements, 1);
+  EXPECT_EQ(source_length(loop(ir::LoopKind::unrolled)).statements, 5000);
+  EXPECT_EQ(source_length(loop(ir::LoopKind::vectorized)).statements, 1250);
+  EXPECT_EQ(source_length(loop(ir::LoopKind::serial)).branches, 1);
+  EXPECT_EQ(source_length(loop(ir::LoopKind::unrolled)).branches, 0);
   EXPECT_THROW(print_cuda_source(loop(ir::LoopKind::unrolled), target_named("sm_80")), UserError);
 }
 

@@ -135,6 +135,22 @@ TEST(Calls, AreExpanded) {
   for (std::uint32_t thread = 0; thread < 32; ++thread) EXPECT_EQ(run.out[thread], 4 * thread);
 }
 
+TEST(Calls, ScopesHaveParametersOfTheirOwnUnderOneName) {
+  const std::string functions =
+      ".func (.param .b32 sum) twice(.param .b32 x)\n{\n  .reg .b32 %a, %b;\n  ld.param.b32 %a, [x];\n"
+      "  add.u32 %b, %a, %a;\n  st.param.b32 [sum], %b;\n  ret;\n}\n"
+      ".func (.param .b16 sum) half(.param .b16 x)\n{\n  .reg .b16 %a;\n  ld.param.b16 %a, [x];\n"
+      "  st.param.b16 [sum], %a;\n  ret;\n}\n";
+  const std::string calls =
+      "{\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], 65536;\nst.param.b32 [q], 0;\n"
+      "call.uni (q), twice, (p);\nld.param.b32 %r2, [q];\n}\n"
+      "{\n.reg .b16 %h;\n.param .b16 p;\n.param .b16 q;\nmov.b16 %h, 3;\nst.param.b16 [p], %h;\n"
+      "call.uni (q), half, (p);\n}\n";
+  const Outcome run = run_ptx(framed(calls + write_result, functions));
+  EXPECT_TRUE(run.report.clean()) << run.report.text();
+  for (std::uint32_t thread = 0; thread < 32; ++thread) EXPECT_EQ(run.out[thread], 131072U);
+}
+
 TEST(Calls, FindingsAreOfTheLineInTheFunction) {
   const std::string functions =
       ".func read(.param .b64 from)\n{\n  .reg .b64 %a;\n  .reg .b32 %b;\n  ld.param.b64 %a, [from];\n"
