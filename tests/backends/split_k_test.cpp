@@ -406,6 +406,22 @@ TEST(SplitK, RefusesBlocksThatEachHaveAPartOfTheSharedSums) {
       << refused->found;
 }
 
+// Written out for each part of the groups, sums would have lost the groups that choose their entries.
+TEST(SplitK, BakesRowsAndNotPartsOfTheGroups) {
+  for (const Word reduction : {shared, second_pass}) {
+    Schedule s = schedule(spmm_algorithm(14, 40, 11, DType::f32),
+                          weights_of({14, 40, 11}, 0.7, formats::csr()), target_named("sm_80"));
+    s.split_k(k, groups = 3, reduce = reduction).split(LoopFactor{LoopName("k.group"), 2});
+    for (const std::string part : {"k.group.outer", "k.group.inner"}) {
+      const auto refused = s.try_apply(Step{"bake_values", {{"", part}}, {}});
+      ASSERT_TRUE(refused) << part;
+      EXPECT_EQ(refused->found, part + " goes over groups that share a sum");
+      EXPECT_NE(refused->accepted.find("one of m, n"), std::string::npos) << refused->accepted;
+    }
+    expect_right(s, {14, 40, 11});
+  }
+}
+
 // A group of one iteration: its loop ends where an element of the vector says, once the iteration's number is
 // that of the group.
 TEST(SplitK, GroupsThatAreAVectorMayHaveLengthsOfTheirOwn) {
