@@ -29,11 +29,19 @@ Expr Rewriter::operator()(const Expr& expr) const {
 }
 
 Stmt Rewriter::operator()(const Stmt& stmt) const {
+  bool chosen = false;  // a branch is all that is left of a choice
   const auto statement = [this](const Stmt& child) { return (*this)(child); };
-  const auto expression = [this](const Expr& child) { return (*this)(child); };
+  const auto expression = [&](const Expr& child) {
+    Expr changed = (*this)(child);
+    chosen = chosen || (stmt.as<If>() != nullptr && integer_value(changed) != nullptr);
+    return changed;
+  };
   const Stmt rebuilt =
       on_expr ? with_children(stmt, overloaded{expression, statement}) : with_children(stmt, statement);
-  return on_stmt && rebuilt.defined() ? on_stmt(rebuilt) : rebuilt;
+  if (!on_stmt || !rebuilt.defined()) return rebuilt;
+  // What is left of a block with one statement, too, was rewritten already.
+  const bool is_part = chosen || rebuilt.node().index() != stmt.node().index();
+  return is_part ? rebuilt : on_stmt(rebuilt);
 }
 
 namespace {

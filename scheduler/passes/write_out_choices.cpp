@@ -4,6 +4,10 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
 
+#include <memory>
+#include <set>
+#include <utility>
+
 namespace weft::passes {
 namespace {
 
@@ -60,12 +64,29 @@ Stmt without_shared_arrays(const Stmt& stmt, std::vector<ir::BufferRef>& taken) 
   return inner(allocation->body);
 }
 
+/// Arrays of parts of a loop, which peel cut, are called alike. Around all of these each has a name of its
+/// own.
+Stmt with_own_names(Stmt body, std::vector<ir::BufferRef>& shared) {
+  std::set<std::string> taken;
+  for (ir::BufferRef& buffer : shared) {
+    std::string name = buffer->name;
+    for (int number = 2; !taken.insert(name).second; ++number)
+      name = buffer->name + "." + std::to_string(number);
+    if (name == buffer->name) continue;
+    auto renamed = std::make_shared<ir::Buffer>(*buffer);
+    renamed->name = std::move(name);
+    body = ir::replace_buffer(body, std::exchange(buffer, renamed), renamed);
+  }
+  return body;
+}
+
 Stmt written_out(const ir::For& loop, const Stmt& stmt) {
   const auto known = ir::constant_iterations(loop);
   if (loop.kind != ir::LoopKind::unrolled || !known || !chooses(loop)) return stmt;
   // An array in shared memory has one place, however often the iterations are written.
   std::vector<ir::BufferRef> shared;
-  const Stmt body = without_shared_arrays(loop.body, shared);
+  Stmt body = without_shared_arrays(loop.body, shared);
+  body = with_own_names(std::move(body), shared);
   std::vector<Stmt> iterations;
   for (std::int64_t i = 0; i < known->extent; ++i)
     iterations.push_back(with_value(body, {{loop.name, ir::integer(known->begin + i)}}));

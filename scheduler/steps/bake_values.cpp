@@ -412,7 +412,7 @@ constexpr Parameter parameters[]{
     optional_number("chunk", "16", "columns of the weights after which the code is cut", 8, INT64_MAX, 0)};
 constexpr Precondition preconditions[]{
     loop_exists,
-    {2, "it stands in one place, is serial or unrolled, and has a constant range"},
+    {2, "it stands in one place, is serial or unrolled, has a constant range, and goes over no groups"},
     {3, "the program reads bound weights"},
     {4, "inside it stand first values, the loop over stored entries, and results"},
     {5, "loops that choose the rows have constant ranges"},

@@ -1,5 +1,6 @@
 // reorder.
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
@@ -161,6 +162,25 @@ bool in_order(const Stmt& body, const Names& order) {
   });
 }
 
+/// Precondition 9: threads stand around groups that are blocks. All threads of a block come to a group's end
+/// together and are counted once; where a CPU runs them one after the other, each would count itself.
+std::optional<Reason> require_threads_around_groups(const Stmt& body) {
+  std::optional<Reason> refused;
+  ir::each<ir::For>(body, [&](const ir::For& group) {
+    if (group.role != ir::LoopRole::groups) return;
+    ir::each<ir::For>(group.body, [&](const ir::For& loop) {
+      if (!ir::is_within_block(loop.kind) || !holds_arrival(loop.body)) return;
+      refused = Reason{9,
+                       fmt::format("{}, bound to {}, would stand inside {}, whose groups meet between blocks",
+                                   loop.name, ir::name_of(loop.kind), group.name),
+                       fmt::format("threads around groups, which bind gives to blocks where they stand: {}",
+                                   steps::written("reorder", {loop.name, group.name})),
+                       loop.name};
+    });
+  });
+  return refused;
+}
+
 }  // namespace
 
 StepResult reorder_loops(const ir::Program& program, const Names& order) {
@@ -180,6 +200,7 @@ StepResult reorder_loops(const ir::Program& program, const Names& order) {
   for (const ir::LoopKind axis : {ir::LoopKind::warp, ir::LoopKind::lane, ir::LoopKind::thread}) {
     if (auto refused = require_same_threads(result, axis, 7)) return *refused;
   }
+  if (auto refused = require_threads_around_groups(result.body)) return *refused;
   return result;
 }
 
@@ -199,7 +220,8 @@ constexpr Precondition preconditions[]{
     {5, "the loops stand around one another, and none has to leave a sum"},
     {6, "no loop moves past a copy"},
     {7, "warp, lane and thread loops stay nested alike in all places"},
-    {8, "no loop moves past a choice between two branches or past a value"}};
+    {8, "no loop moves past a choice between two branches or past a value"},
+    {9, "warp, lane and thread loops stay around groups that meet between blocks"}};
 
 }  // namespace
 

@@ -65,5 +65,15 @@ TEST(PeeledKernels, CopiesAheadInAPartThatBeginsLate) {
   expect_right(s, 100);
 }
 
+// Both parts copy to an array of that name, and an unrolled loop around them takes its arrays out.
+TEST(PeeledKernels, PartsOfALoopInAnUnrolledOneHaveTheirArrays) {
+  for (const char* target : {"cpu", "sm_80"}) {
+    Schedule s = test::spmm_schedule(target);
+    s.split(m = 16).unroll(m.inner);
+    s.peel(n, from_begin = 1, from_end = 2).stage("B", shared, at = n);
+    expect_right(s, 100);
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -352,6 +352,30 @@ TEST(SplitK, RefusesBlocksInsideTheSum) {
   }
 }
 
+/// Run by their meaning, threads would each count the arrival of a group around them.
+TEST(SplitK, RefusesThreadsInsideGroupsThatMeetBetweenBlocks) {
+  const Shape shape{42, 65, 1};
+  for (const Word reduction : {second_pass, atomic}) {
+    Schedule s = schedule(spmm_algorithm(shape.rows, shape.inner, shape.columns, DType::f32),
+                          weights_of(shape, 0.8, formats::csr()), target_named("sm_80"));
+    s.bind(m, thread).split_k(k, groups = 5, reduce = reduction);
+    const auto reorder = [](const std::string& outer, const std::string& inner) {
+      return Step{"reorder", {{"", outer}, {"", inner}}, {}};
+    };
+    const auto refused = s.try_apply(reorder("k.group", "m"));
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->precondition, 9);
+    EXPECT_NE(refused->found.find("m, bound to thread, would stand inside k.group"), std::string::npos)
+        << refused->found;
+    EXPECT_NE(refused->accepted.find(".reorder(m, \"k.group\")"), std::string::npos) << refused->accepted;
+    EXPECT_FALSE(s.try_apply(reorder("k.group", "n")));
+    EXPECT_FALSE(s.try_apply(reorder("m", "k.group")));
+    expect_right(s, shape);
+    s.bind("k.group", block_x);
+    expect_right(s, shape);
+  }
+}
+
 TEST(SplitK, OnTheCpu) {
   const Shape shape{7, 50, 30};
   Schedule s = schedule(spmm_algorithm(7, 50, 30, DType::f32), weights_of(shape, 0.8, formats::csr()),
@@ -380,6 +404,22 @@ TEST(SplitK, RefusesBlocksThatEachHaveAPartOfTheSharedSums) {
   ASSERT_TRUE(refused);
   EXPECT_NE(refused->found.find("other blocks have another shared memory"), std::string::npos)
       << refused->found;
+}
+
+// Written out for each part of the groups, sums would have lost the groups that choose their entries.
+TEST(SplitK, BakesRowsAndNotPartsOfTheGroups) {
+  for (const Word reduction : {shared, second_pass}) {
+    Schedule s = schedule(spmm_algorithm(14, 40, 11, DType::f32),
+                          weights_of({14, 40, 11}, 0.7, formats::csr()), target_named("sm_80"));
+    s.split_k(k, groups = 3, reduce = reduction).split(LoopFactor{LoopName("k.group"), 2});
+    for (const std::string part : {"k.group.outer", "k.group.inner"}) {
+      const auto refused = s.try_apply(Step{"bake_values", {{"", part}}, {}});
+      ASSERT_TRUE(refused) << part;
+      EXPECT_EQ(refused->found, part + " goes over groups that share a sum");
+      EXPECT_NE(refused->accepted.find("one of m, n"), std::string::npos) << refused->accepted;
+    }
+    expect_right(s, {14, 40, 11});
+  }
 }
 
 // A group of one iteration: its loop ends where an element of the vector says, once the iteration's number is

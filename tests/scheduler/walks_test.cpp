@@ -58,6 +58,39 @@ TEST(Walks, SubstituteOnceWhereTheResultIsSimplerThanWhatStoodThere) {
   EXPECT_EQ(ir::print(ir::substitute(x * v("one"), {{"x", x + three}, {"one", Expr(1)}})), "x + 3");
 }
 
+// A loop that is all that is left of a block, or of a choice, is not made longer once more.
+TEST(Walks, RewriteOnceWhatIsLeftOfABlockOrAChoice) {
+  const auto loop = [](const char* name) {
+    return ir::for_loop({name, Expr(0), Expr(8), ir::LoopKind::serial, -1,
+                         ir::store(memory, {v(name)}, ir::constant(DType::f32, 1))});
+  };
+  const auto without_stores_to_other = [](const Stmt& stmt) {
+    return stmt.as<ir::Store>() != nullptr && stmt.as<ir::Store>()->buffer == other ? Stmt() : stmt;
+  };
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [](const Expr& e) { return e.as<ir::Variable>() != nullptr ? Expr(1) : e; };
+  rewriter.on_stmt = [&](const Stmt& stmt) {
+    const auto* found = stmt.as<ir::For>();
+    if (found == nullptr) return without_stores_to_other(stmt);
+    ir::For longer = *found;
+    longer.extent = longer.extent + Expr(1);
+    return ir::for_loop(std::move(longer));
+  };
+  const Stmt block = ir::block({loop("i"), ir::store(other, {Expr(0)}, ir::constant(DType::f32, 1))});
+  EXPECT_EQ(ir::print(rewriter(block)).find("for i in 0 .. 9"), 0U) << ir::print(rewriter(block));
+  const Stmt choice = ir::if_then(v("known") < Expr(3), loop("i"), loop("j"));
+  EXPECT_EQ(ir::print(rewriter(choice)).find("for i in 0 .. 9"), 0U) << ir::print(rewriter(choice));
+
+  int choices = 0;
+  rewriter.on_stmt = [&](const Stmt& stmt) {
+    choices += stmt.as<ir::If>() != nullptr ? 1 : 0;
+    return stmt;
+  };
+  rewriter(ir::if_then(v("known") < Expr(3),
+                       ir::if_then(ir::load(other, {Expr(0)}) < ir::constant(DType::f32, 1), loop("i"))));
+  EXPECT_EQ(choices, 1);
+}
+
 TEST(Walks, ReplaceABufferWhereverItIsUsed) {
   const Stmt changed = ir::replace_buffer(all_kinds(), other, array("third", ir::Scope::global));
   EXPECT_FALSE(ir::uses(changed, other));

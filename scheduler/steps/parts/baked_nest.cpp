@@ -56,6 +56,11 @@ class NestFinder {
                        "first",
           loop_};
     };
+    if (ir::role_of(program_.body, loop_) == ir::LoopRole::groups)
+      return Reason{2, fmt::format("{} goes over groups that share a sum", loop_),
+                    fmt::format("a loop over results, around the groups: one of {}",
+                                fmt::join(serial_loops(program_, true), ", ")),
+                    loop_};
     const auto loops = find_loops(program_.body, loop_);
     if (loops.size() > 1) return refuse(fmt::format("{} stands in {} places", loop_, loops.size()));
     nest_.rows = *loops.front();
