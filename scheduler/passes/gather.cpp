@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/loads_ahead.h>
 #include <weft/scheduler/passes/own_variables.h>
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 
 namespace weft::passes {
 namespace {
+
+constexpr std::int64_t least_asynchronous_bytes = 4;
 
 class Gather {
  public:
@@ -176,7 +179,6 @@ class Gather {
   Stmt move(const ir::Substitution& place) const {
     const Expr whole = condition();
     const Expr inside = ir::substitute(asked_in_turn(whole), place);
-    constexpr std::int64_t least_asynchronous_bytes = 4;
     const bool goes_on = copy_.asynchronous && length_ * size() >= least_asynchronous_bytes && threads_ > 0;
     // A started copy computes its place whether or not it is inside.
     const bool asks_first = goes_on && guards_its_place(whole);
@@ -214,6 +216,32 @@ class Gather {
     return body;
   }
 
+  /// Whether no copy of a run goes on by itself, and every place can be computed whether or not it is inside.
+  bool is_loaded() const {
+    const bool goes_on = copy_.asynchronous && length_ * size() >= least_asynchronous_bytes;
+    const Expr whole = condition();
+    return length_ == 1 && !goes_on && copy_.destination->scope == ir::Scope::shared &&
+           copy_.source->scope == ir::Scope::global && !guards_its_place(whole) &&
+           ir::same(asked_in_turn(whole), whole);
+  }
+
+  /// An element a round, of which each thread loads several before it stores them.
+  Stmt loaded(std::int64_t rounds) const {
+    const Expr inside = condition();
+    const auto place = [this](const Expr& round) { return place_of(round * threads_ + thread_number()); };
+    std::vector<Expr> from;
+    for (std::size_t i = 0; i < copy_.source_begin.size(); ++i)
+      from.push_back(moved_inside(*copy_.source, i, copy_.source_begin[i], ranges_));
+    const DType type = copy_.destination->dtype;
+    const Expr zero = is_float(type) ? ir::constant(type, 0) : ir::integer(0);
+    return loads_ahead(*copy_.source, rounds, copy_.step, name_,
+                       {[&](const Expr& round) { return ir::load(copy_.source, at(from, place(round))); },
+                        [&](const Expr& round, const Expr& element) {
+                          return ir::store(copy_.destination, at(copy_.destination_begin, place(round)),
+                                           ir::select(ir::substitute(inside, place(round)), element, zero));
+                        }});
+  }
+
   /// Consecutive threads take consecutive runs.
   Stmt shared_out() const {
     const std::int64_t total = *ir::product_of(copy_.extents) / length_;
@@ -224,8 +252,9 @@ class Gather {
     const std::int64_t left = total % threads_;
     constexpr std::int64_t most_written_out = 64;
     Stmt body =
-        rounds == 0
-            ? Stmt()
+        rounds == 0 ? Stmt()
+        : is_loaded()
+            ? loaded(rounds)
             : ir::for_loop({round, ir::integer(0), ir::integer(rounds),
                             rounds <= most_written_out ? ir::LoopKind::unrolled : ir::LoopKind::serial,
                             copy_.step, runs_at(ir::variable(round) * threads_ + thread)});

@@ -7,6 +7,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/loads_ahead.h>
 #include <weft/scheduler/passes/own_variables.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/ring.h>
@@ -346,9 +347,30 @@ class CopyLowering {
     const std::int64_t left = *count % threads_;
     rounds.extent = ir::integer(full);
     if (full <= most_written_out) rounds.kind = ir::LoopKind::unrolled;
+    const bool by_elements = runs.length == 1 && !runs.started && copy.source->scope == ir::Scope::global &&
+                             copy.destination->scope == ir::Scope::shared;
     const Stmt last = move(copy, runs, place_of(runs, ir::integer(full)));
-    return ir::block({full == 0 ? Stmt() : ir::for_loop(std::move(rounds)),
+    return ir::block({full == 0     ? Stmt()
+                      : by_elements ? loaded(copy, runs, full, name)
+                                    : ir::for_loop(std::move(rounds)),
                       left == 0 ? Stmt() : ir::if_then(thread < left, last)});
+  }
+
+  /// An element a round, of which each thread loads several before it stores them.
+  Stmt loaded(const ir::Copy& copy, const Runs& runs, std::int64_t rounds, const std::string& name) const {
+    return loads_ahead(*copy.source, rounds, copy.step, name,
+                       {[&](const Expr& round) {
+                          std::vector<Expr> from = moved_by(copy.source_begin, place_of(runs, round));
+                          for (std::size_t i = 0; i < from.size(); ++i)
+                            if (!is_inside(copy, i)) from[i] = moved_inside(*copy.source, i, from[i], {});
+                          return ir::load(copy.source, std::move(from));
+                        },
+                        [&](const Expr& round, const Expr& element) {
+                          const std::vector<Expr> place = place_of(runs, round);
+                          return ir::store(copy.destination, moved_by(copy.destination_begin, place),
+                                           ir::select(condition_inside(copy, place), element,
+                                                      zero_of(copy.destination->dtype)));
+                        }});
   }
 
   Stmt by_threads(const ir::Copy& copy, const std::string& name) const {

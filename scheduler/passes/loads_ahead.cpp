@@ -1,0 +1,40 @@
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/loads_ahead.h>
+
+#include <utility>
+
+namespace weft::passes {
+
+Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const std::string& name,
+                 const ElementRound& element) {
+  // Beside the sums of a tile there is room for few more.
+  constexpr std::int64_t under_way = 8;
+  const Expr one = ir::variable(name + ".load"), some = ir::variable(name + ".round");
+  const auto several = [&](const Expr& first, std::int64_t count) {
+    if (count == 0) return Stmt();
+    const ir::BufferRef loaded =
+        ir::make_tile(name + ".loaded", like, ir::Scope::registers, {ir::integer(count)});
+    const auto each = [&](Stmt body) {
+      return ir::for_loop({name + ".load", ir::integer(0), ir::integer(count), ir::LoopKind::unrolled, step,
+                           std::move(body)});
+    };
+    return ir::allocate(loaded, ir::block({each(ir::store(loaded, {one}, element.load(first + one))),
+                                           each(element.store(first + one, ir::load(loaded, {one})))}));
+  };
+  const std::int64_t full = rounds / under_way;
+  return ir::block({full == 0
+                        ? Stmt()
+                        : ir::for_loop({name + ".round", ir::integer(0), ir::integer(full),
+                                        ir::LoopKind::serial, step, several(some * under_way, under_way)}),
+                    several(ir::integer(full * under_way), rounds % under_way)});
+}
+
+Expr moved_inside(const ir::Buffer& buffer, std::size_t dimension, Expr index, const ir::Ranges& ranges) {
+  index = ir::rewrite<ir::Load>(
+      index, [](const ir::Load&, const Expr& load) { return ir::maximum(load, ir::integer(0)); });
+  const Expr& size = buffer.shape[dimension];
+  if (!ir::always(ir::integer(0) <= index, ranges)) index = ir::maximum(index, ir::integer(0));
+  return ir::always(index < size, ranges) ? index : ir::minimum(index, size - 1);
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,29 @@
+// Elements that threads load and store themselves, several under way together.
+#pragma once
+
+#include <weft/scheduler/ir/simplify.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace weft::passes {
+
+/// What a thread does with the element of one round.
+struct ElementRound {
+  std::function<ir::Expr(const ir::Expr& round)> load;  ///< may be computed whether or not it is of use
+  std::function<ir::Stmt(const ir::Expr& round, const ir::Expr& loaded)> store;
+};
+
+/// `rounds` rounds, in which a thread loads the elements of several before it stores the first of them: one
+/// after the other, each would wait for memory. `like` is the buffer that elements come from; `name` begins
+/// the names of loops and registers.
+ir::Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const std::string& name,
+                     const ElementRound& element);
+
+/// The index of a dimension, moved inside the buffer where it may lie beyond, so that something can be read
+/// there. Of what it reads itself, negative numbers, which mark padding, become zero.
+ir::Expr moved_inside(const ir::Buffer& buffer, std::size_t dimension, ir::Expr index,
+                      const ir::Ranges& ranges);
+
+}  // namespace weft::passes
