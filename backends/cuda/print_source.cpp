@@ -187,7 +187,7 @@ SourceLength source_length(const ThreadProgram& program) {
 std::string print_cuda_source(const ThreadProgram& program, const Target& target,
                               const std::string& computes) {
   cuda::check(program, target);
-  const ThreadProgram named{cuda::name_values(program.program), program.launch};
+  const ThreadProgram named{cuda::name_values(program.program), program.launch, program.scheduled};
   return cuda::SourcePrinter(named, target).print(computes);
 }
 

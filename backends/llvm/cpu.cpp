@@ -158,8 +158,8 @@ Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm:
   result.module->setTargetTriple(machine.getTargetTriple().str());
   result.module->setDataLayout(machine.createDataLayout());
   result.emitted = Emitter(*result.module, program, capabilities_of(machine, context)).emit();
-  check_masks(program.program, *result.module);
-  check_length_after(program.program, *result.module);
+  check_masks(program, *result.module);
+  check_length_after(program, *result.module);
   check_module(*result.module);
   optimize(*result.module, machine, level);
   if (is_crossed_often(*result.module)) machine.setOptLevel(llvm::CodeGenOptLevel::None);

@@ -6,11 +6,13 @@
 #include <weft/backends/llvm/analysis.h>
 #include <weft/backends/llvm/program_length.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,37 +33,54 @@ constexpr std::int64_t most_crossings_on_gpu = std::int64_t{1} << 28;
 constexpr std::int64_t most_crossings_on_cpu = std::int64_t{1} << 25;
 constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 15;
 
-/// Extent and name of the loops that are written out, the longest first.
-std::vector<std::pair<std::int64_t, std::string>> loops_written_out(const ir::Stmt& body) {
+/// What makes a program long and is named in its schedule.
+struct LongParts {
+  std::vector<std::pair<std::int64_t, std::string>> loops;  ///< those written out, the longest first
+  std::set<std::string> copied;                             ///< what is copied, element by element
+};
+
+/// Passes write loops of the schedule out, and make loops that no step can name, as of copies.
+LongParts long_parts(const ThreadProgram& program) {
+  const ir::Stmt& scheduled = program.scheduled.defined() ? program.scheduled : program.program.body;
+  const std::vector<std::string> names = ir::loop_names(scheduled);
+  const std::set<std::string> known(names.begin(), names.end());
   std::map<std::string, std::int64_t> extents;
-  ir::visit(body, [&](const ir::Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr) return;
-    const std::int64_t* extent = ir::integer_value(loop->extent);
-    const bool is_written = loop->kind == ir::LoopKind::unrolled || loop->kind == ir::LoopKind::vectorized;
-    if (is_written && extent != nullptr) extents[loop->name] = std::max(extents[loop->name], *extent);
-  });
-  std::vector<std::pair<std::int64_t, std::string>> longest;
-  for (const auto& [name, extent] : extents) longest.emplace_back(extent, name);
-  std::ranges::stable_sort(longest, std::greater(), &std::pair<std::int64_t, std::string>::first);
+  for (const ir::Stmt& body : {scheduled, program.program.body}) {
+    ir::each<ir::For>(body, [&](const ir::For& loop) {
+      const std::int64_t* extent = ir::integer_value(loop.extent);
+      const bool is_written = loop.kind == ir::LoopKind::unrolled || loop.kind == ir::LoopKind::vectorized;
+      if (is_written && extent != nullptr && known.contains(loop.name))
+        extents[loop.name] = std::max(extents[loop.name], *extent);
+    });
+  }
+  LongParts parts;
+  for (const auto& [name, extent] : extents) parts.loops.emplace_back(extent, name);
+  std::ranges::stable_sort(parts.loops, std::greater(), &std::pair<std::int64_t, std::string>::first);
   constexpr std::size_t most_named = 4;
-  longest.resize(std::min(longest.size(), most_named));
-  return longest;
+  parts.loops.resize(std::min(parts.loops.size(), most_named));
+  ir::each<ir::Copy>(scheduled, [&](const ir::Copy& copy) { parts.copied.insert(copy.source->name); });
+  return parts;
 }
 
-[[noreturn]] void refuse(const ir::Program& program, std::string found, std::string accepted) {
-  const auto loops = loops_written_out(program.body);
-  std::vector<std::string> texts;
-  for (const auto& [extent, name] : loops) texts.push_back(fmt::format("{} ({} times)", name, extent));
-  if (!loops.empty()) {
+[[noreturn]] void refuse(const ThreadProgram& program, std::string found, const std::string& accepted) {
+  const LongParts parts = long_parts(program);
+  std::vector<std::string> texts, ways;
+  for (const auto& [extent, name] : parts.loops) texts.push_back(fmt::format("{} ({} times)", name, extent));
+  if (!parts.loops.empty()) {
     found += fmt::format(", with these loops written out: {}", fmt::join(texts, ", "));
-    accepted += fmt::format(
-        ": leave out the step that unrolls or vectorizes {0} or makes it index registers, or split {0} "
-        "before it "
-        "and give it {0}.inner",
-        loops.front().second);
+    ways.push_back(
+        fmt::format("leave out the step that unrolls or vectorizes {0} or makes it index registers, or split "
+                    "{0} before it and give it {0}.inner",
+                    parts.loops.front().second));
   }
-  throw UserError("the program is too long to compile", program.name, std::move(found), std::move(accepted));
+  if (!parts.copied.empty()) {
+    const std::string copied = fmt::format("{}", fmt::join(parts.copied, " and "));
+    found += fmt::format(", and copies of {}", copied);
+    ways.push_back(fmt::format("leave out the step that copies {}", copied));
+  }
+  if (ways.empty()) ways.emplace_back("a schedule that writes less out, as without bake_values");
+  throw UserError("the program is too long to compile", program.program.name, std::move(found),
+                  fmt::format("{}: {}", accepted, fmt::join(ways, "; or ")));
 }
 
 /// Whether lanes touch memory each on its own: under a mask, or by writes that lie apart, which the code
@@ -87,13 +106,13 @@ std::int64_t lanes_of(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-void check_length_before(const ir::Program& program) {
-  const std::int64_t nodes = emitted_size(program.body);
+void check_length_before(const ThreadProgram& program) {
+  const std::int64_t nodes = emitted_size(program.program.body);
   if (nodes > most_nodes)
     refuse(program, fmt::format("{} operations", nodes), fmt::format("at most {} operations", most_nodes));
 }
 
-void check_length_after(const ir::Program& program, const llvm::Module& module) {
+void check_length_after(const ThreadProgram& program, const llvm::Module& module) {
   const std::int64_t instructions = module.getInstructionCount();
   std::int64_t branches = 0;
   for (const llvm::Function& function : module) {
@@ -112,7 +131,7 @@ void check_length_after(const ir::Program& program, const llvm::Module& module) 
                        most_instructions, most_branches, most_crossings));
 }
 
-void check_masks(const ir::Program& program, const llvm::Module& module) {
+void check_masks(const ThreadProgram& program, const llvm::Module& module) {
   std::int64_t lanes = 0;
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function))

@@ -80,8 +80,8 @@ std::vector<const Kind*> find_all(const Tree& root, const Wanted& wanted) {
 void each_access(const Stmt& root, const std::function<void(const BufferRef&, const std::vector<Expr>&)>& on);
 
 /// Rebuilds a tree, children first. `on_expr` and `on_stmt` get each rebuilt node and return what stands in
-/// its place; either may be empty. An expression that its new children simplify to one of another kind is not
-/// given again. Subtrees that did not change are shared, not copied.
+/// its place; either may be empty. What its new children simplify to a part of itself is not given again.
+/// Subtrees that did not change are shared, not copied.
 struct Rewriter {
   std::function<Expr(const Expr&)> on_expr;
   std::function<Stmt(const Stmt&)> on_stmt;

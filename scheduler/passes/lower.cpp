@@ -139,7 +139,7 @@ void require_constant_arrays(const ir::Program& program) {
 ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer,
                     Arrivals arrivals) {
   require_no_knobs(program);
-  ThreadProgram result;
+  ThreadProgram result{.program = {}, .launch = {}, .scheduled = program.body};
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
   // While a loop of one iteration is a loop.

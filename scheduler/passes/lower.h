@@ -36,6 +36,7 @@ struct Launch {
 struct ThreadProgram {
   ir::Program program;
   Launch launch;
+  ir::Stmt scheduled;  ///< the body as the schedule left it: passes make loops that no step can name
 };
 
 /// Who tells producers that a warp has read a tile. One lane does for its warp; that every lane does costs

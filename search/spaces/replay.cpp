@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/program/step_arguments.h>
@@ -14,13 +15,25 @@ namespace {
 
 constexpr std::int64_t most_replays = 4096;
 
+/// Whether a step needs a number for the knob: where that is one of its own, or says how long the loop is
+/// that peel cuts, of which one iteration has to be left.
+bool needs_number(const Schedule& schedule, std::size_t index, const std::string& knob) {
+  const Step& step = schedule.steps()[index];
+  const std::vector<std::string> own = replayed_knobs(step);
+  if (std::ranges::find(own, knob) != own.end()) return true;
+  if (step.name != "peel") return false;
+  const auto loops =
+      find_loops(schedule.history()[index].body, StepArguments(step_kind("peel"), step).text("loop"));
+  return std::ranges::any_of(loops, [&](const ir::For* loop) { return ir::uses(loop->extent, knob); });
+}
+
 std::vector<ir::Knob> replayed_knobs_of(const Schedule& schedule) {
   std::vector<ir::Knob> knobs = schedule.program().knobs;
   std::erase_if(knobs, [&](const ir::Knob& knob) {
-    return std::ranges::none_of(schedule.steps(), [&](const Step& step) {
-      const std::vector<std::string> names = replayed_knobs(step);
-      return std::ranges::find(names, knob.name) != names.end();
-    });
+    for (std::size_t i = 0; i < schedule.steps().size(); ++i) {
+      if (needs_number(schedule, i, knob.name)) return false;
+    }
+    return true;
   });
   return knobs;
 }

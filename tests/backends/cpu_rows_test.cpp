@@ -76,8 +76,7 @@ void expect_points_exact(const Algorithm& algorithm, const WeightMatrix& weights
   const Space space = space_of("cpu_rows", problem, cpu());
   const Points points = space.feasible();
   ASSERT_FALSE(points.empty());
-  const std::optional<KnobValues> usual = space.usual();
-  ASSERT_TRUE(usual);
+  ASSERT_TRUE(space.usual());
   const auto packed = std::make_shared<const SparseTensor>(pack(weights, format));
   expect_exact(cpu_rows(algorithm, packed, cpu()));
   for (std::size_t i = 0; i < points.size(); i += every) expect_exact(space.schedule(points[i]));
@@ -91,6 +90,13 @@ TEST(CpuRows, ProductsOfOddSizes) {
   for (const std::int64_t columns : {1, 5, 70})
     expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), weights_of(13, 27), formats::dense(),
                         29);
+}
+
+TEST(CpuRows, EveryPointOfASmallProductAndASmallConvolution) {
+  expect_points_exact(spmm_algorithm(5, 12, 19, DType::f32), weights_of(5, 12), formats::csr(), 1);
+  const Convolution c{
+      .batch = 2, .channels = 2, .filters = 3, .image = {4, 6}, .filter = {3, 3}, .pad = {1, 1}};
+  expect_points_exact(convolution_algorithm(c, DType::f32), weights_of(3, 18), formats::csr(), 1);
 }
 
 TEST(CpuRows, OtherTypesAndResults) {

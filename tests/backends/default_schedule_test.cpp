@@ -4,12 +4,16 @@
 #include <weft/backends/simulator/device.h>
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -105,6 +109,64 @@ TEST(DefaultSchedule, IsRightWhereNothingIsEverRead) {
   for (const Format& format :
        {formats::csr(), formats::csc(), formats::coo(), formats::dense(), formats::bcsr(4)})
     expect_right(algorithm, format);
+}
+
+/// What the recipe makes of an algorithm none of whose products is inside of B; nothing: it says why there is
+/// no schedule.
+std::optional<Schedule> schedule_without_sum(const Recipe& recipe, const Algorithm& algorithm, DType dtype) {
+  static const std::map<std::string_view, std::pair<const char*, const char*>> places{
+      {"default", {"csr", "sm_80"}},   {"cpu_rows", {"csr", "cpu"}},
+      {"sparsert", {"csr", "sm_80"}},  {"shfl_bw", {"shfl_bw:V=64", "sm_90a"}},
+      {"hb_ell", {"hb_ell", "sm_80"}}, {"v_n_m", {"v_n_m", "sm_80"}}};
+  const auto& [format, target] = places.at(recipe.name);
+  const WeightMatrix matrix =
+      synthetic_layer({.rows = 128, .columns = 64, .sparsity = 0.75, .dtype = dtype, .seed = 5});
+  const Format packed = parse_format(format);
+  const WeightMatrix kept =
+      packed.name == "v_n_m" ? pruned(matrix, choose_weights(matrix, packed, {})) : matrix;
+  const auto weights = std::make_shared<const SparseTensor>(pack(kept, packed));
+  try {
+    return recipe.write(algorithm, weights, target_named(target), {}, CallPlace());
+  } catch (const UserError& error) {
+    const UserError::Report& report = error.report();
+    const bool takes_it = report.what.find("does not fit") == std::string::npos;
+    EXPECT_TRUE(!takes_it || report.what.find("there is no sum") != std::string::npos) << error.what();
+    EXPECT_NE(report.accepted.find("default"), std::string::npos) << error.what();
+    return std::nullopt;
+  }
+}
+
+void expect_zeros_or_refusal(const Recipe& recipe, const Algorithm& algorithm, Array& b, Array c) {
+  SCOPED_TRACE(std::string(recipe.name) + " of " + algorithm.name);
+  const std::optional<Schedule> schedule = schedule_without_sum(recipe, algorithm, DType::f16);
+  EXPECT_TRUE(schedule || recipe.name != "default");
+  if (!schedule) return;
+  const Kernel kernel = compile(*schedule, {.assemble = false, .by_meaning = true});
+  kernel(Device::cpu(), Arguments{{{"B", &b}, {"C", &c}}, {}});
+  for (std::int64_t i = 0; i < c.size(); ++i) ASSERT_EQ(c.get(i), 0) << i;
+}
+
+WEFT_INDEX(channel);
+WEFT_INDEX(p);
+WEFT_INDEX(q);
+WEFT_INDEX(r);
+WEFT_INDEX(column);
+
+TEST(Recipes, OfAnAlgorithmWithoutASumSaySoOrMakeZeros) {
+  const Tensor<f16, 2, sparse> A("A", {128, 64});
+  const Tensor<f16, 2> B("B", {64, 256}), C("C", {128, 256});
+  const Algorithm product = weft::algorithm("product", C(m, n) = sum(k, A(m, k) * B(k + 200, n)));
+  const Tensor<f16, 4, sparse> W("A", {128, 4, 4, 4});
+  const Tensor<f16, 3> image("B", {4, 19, 19}), output("C", {128, 16, 16});
+  const Algorithm convolution = weft::algorithm(
+      "convolution",
+      output(m, p, q) =
+          sum(channel, r, column, W(m, channel, r, column) * image(channel, p + r + 100, q + column)));
+  Array b = random_array(DType::f16, {64, 256}, 5), of_image = random_array(DType::f16, {4, 19, 19}, 6);
+  for (const Recipe& recipe : recipes()) {
+    expect_zeros_or_refusal(recipe, product, b, random_array(DType::f16, {128, 256}, 7));
+    expect_zeros_or_refusal(recipe, convolution, of_image, random_array(DType::f16, {128, 16, 16}, 8));
+  }
 }
 
 TEST(DefaultSchedule, TellsRowsFromAnIndexWhoseNameBeginsLikeTheirs) {

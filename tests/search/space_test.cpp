@@ -214,6 +214,25 @@ TEST(Space, OfAScheduleWithDepthsThatClash) {
   EXPECT_GT(evaluate(shared_memory->left, {{"tile_n", 128}, {"depth", 4}, {"others", 4}}), 4 * 32 * 128 * 4);
 }
 
+TEST(Space, OfAScheduleWithPeeledLoopsThatClash) {
+  const WeightMatrix matrix =
+      synthetic_layer({.rows = 40, .columns = 64, .sparsity = 0.7, .dtype = DType::f32});
+  Schedule s =
+      schedule(spmm_algorithm(40, 64, 100, DType::f32), pack(matrix, formats::csr()), target_named("cpu"));
+  s.split(n = knob("tile_n", {16, 32}));
+  s.peel(n.outer, from_begin = knob("first", {1, 4}), from_end = knob("last", {1, 3}));
+  const Space space = space_of(s);
+  std::vector<std::string> found;
+  const Points points = space.feasible();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    found.push_back(space.text(points[i]));
+    EXPECT_NO_THROW(space.schedule(points[i])) << found.back();
+  }
+  // The loop has seven iterations, or four.
+  EXPECT_THAT(found, testing::UnorderedElementsAre("tile_n=16,first=1,last=1", "tile_n=16,first=1,last=3",
+                                                   "tile_n=16,first=4,last=1", "tile_n=32,first=1,last=1"));
+}
+
 /// Seconds that the thread computed, which other programs on the machine do not change.
 double seconds_of(const std::function<void()>& work) {
   timespec begin{}, end{};

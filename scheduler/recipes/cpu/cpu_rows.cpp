@@ -23,6 +23,7 @@ class Steps {
       : schedule_(std::move(schedule)), nest_(std::move(nest)), knobs_(knobs) {}
 
   Schedule operator()() && {
+    require_sum(schedule_);
     const LoopName vectors =
         nest_.fused.empty() ? LoopName(nest_.vectors) : schedule_.fuse(loops_of(nest_.fused));
     columns_ = has_vectors() ? schedule_.split(vectors, knobs_.panel) : SplitLoops{vectors, {}};

@@ -15,7 +15,16 @@ std::string sum_loop(const Algorithm& algorithm) {
   return name;
 }
 
+void require_sum(const Schedule& schedule) {
+  const auto is_sum = [](const ir::For& loop) { return loop.role == ir::LoopRole::sum; };
+  if (ir::any<ir::For>(schedule.program().body, is_sum)) return;
+  throw UserError("there is no sum to make a schedule of", schedule.algorithm().text(),
+                  "nothing but places outside of the dense operand: the loops over the weights are gone",
+                  "an index that reaches into the operand, or the default schedule");
+}
+
 WeightLoops weight_loops(const Schedule& schedule) {
+  require_sum(schedule);
   WeightLoops loops;
   ir::each<ir::For>(schedule.program().body, [&](const ir::For& loop) {
     std::vector<LoopName>& like = loop.role == ir::LoopRole::sum ? loops.sum : loops.rows;
@@ -23,10 +32,6 @@ WeightLoops weight_loops(const Schedule& schedule) {
     if (is_of_weights && std::ranges::find(like, LoopName(loop.name)) == like.end())
       like.emplace_back(loop.name);
   });
-  if (loops.sum.empty())
-    throw UserError("there is no sum to make a schedule of", schedule.algorithm().text(),
-                    "nothing but places outside of the dense operand: the loops over the weights are gone",
-                    "an index that reaches into the operand, or the default schedule");
   return loops;
 }
 

@@ -16,11 +16,13 @@ namespace weft {
 std::string sum_loop(const Algorithm& algorithm);
 
 /// Loops of a program as its weights' levels make them, outermost first: over rows and blocks of rows, and
-/// over what is summed of a row. UserError where no place that is summed lies inside of the operands.
+/// over what is summed of a row. UserError as require_sum().
 struct WeightLoops {
   std::vector<LoopName> rows, sum;
 };
 WeightLoops weight_loops(const Schedule& schedule);
+/// UserError where no place that is summed lies inside of the operands: then no loop is over a sum.
+void require_sum(const Schedule& schedule);
 
 /// The loops of a product whose columns several indices may count together, as a convolution's do: C[row, p,
 /// q, …] = sum of A[row, …] B[…, p, q, …], where B is not read by row.

@@ -127,6 +127,7 @@ Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseT
   const std::string dense = algorithm.operands[dense_operand(algorithm)].name;
   if (auto dealt = dealt_to_blocks(*weights, cut.rows, image.order(knobs.order))) weights = std::move(dealt);
   Schedule result(std::move(algorithm), std::move(weights), target);
+  require_sum(result);
   result.resident(blocks = image.resident(cut, target));
   const auto [of_filters, of_lines, of_pixels] =
       result.split(loops.filters, cut.rows, loops.lines, cut.lines, loops.pixels, image.columns());

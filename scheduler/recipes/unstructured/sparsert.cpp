@@ -36,6 +36,7 @@ class Baking {
         schedule_(std::move(algorithm), std::move(weights), target) {}
 
   Schedule operator()(const BakedPlan& plan) {
+    require_sum(schedule_);
     std::visit([this](const auto& cut) { bake(cut); }, plan);
     return std::move(schedule_);
   }
