@@ -15,7 +15,7 @@ namespace weft {
 constexpr std::int64_t most_source_statements = 4'000;
 /// Statements times branches: what is kept in registers across each of them is looked at again. 3,300 sums of
 /// 29 registers behind 42 branches take NVRTC half a minute.
-constexpr std::int64_t most_source_crossings = 1 << 16;
+constexpr std::int64_t most_source_crossings = 1 << 17;
 
 /// What a program would be as CUDA C++: what stands in an unrolled loop counts in every iteration, what
 /// stands in any other once.

@@ -242,6 +242,15 @@ class Gather {
                         }});
   }
 
+  /// The places of a product take little to compute once they are written out; those of an image, which are
+  /// quotients of two coordinates, so much that doing it once in a loop is faster
+  /// (docs/measurements/choice.md).
+  ir::LoopKind copies_written_out(std::int64_t rounds) const {
+    constexpr std::int64_t most_written_out = 64;
+    const bool is_image = copy_.source_begin.size() > 2 && is_loaded();
+    return rounds <= most_written_out && !is_image ? ir::LoopKind::unrolled : ir::LoopKind::serial;
+  }
+
   /// Consecutive threads take consecutive runs.
   Stmt shared_out() const {
     const std::int64_t total = *ir::product_of(copy_.extents) / length_;
@@ -250,14 +259,11 @@ class Gather {
     const auto runs_at = [&](const Expr& number) { return move(place_of(number)); };
     const std::int64_t rounds = total / threads_;
     const std::int64_t left = total % threads_;
-    constexpr std::int64_t most_written_out = 64;
-    Stmt body =
-        rounds == 0 ? Stmt()
-        : is_loaded()
-            ? loaded(rounds)
-            : ir::for_loop({round, ir::integer(0), ir::integer(rounds),
-                            rounds <= most_written_out ? ir::LoopKind::unrolled : ir::LoopKind::serial,
-                            copy_.step, runs_at(ir::variable(round) * threads_ + thread)});
+    Stmt body = rounds == 0 ? Stmt()
+                : is_loaded()
+                    ? loaded(rounds)
+                    : ir::for_loop({round, ir::integer(0), ir::integer(rounds), copies_written_out(rounds),
+                                    copy_.step, runs_at(ir::variable(round) * threads_ + thread)});
     if (left > 0)
       body = ir::block({body, ir::if_then(thread < left, runs_at(ir::integer(rounds * threads_) + thread))});
     body = ir::let(thread_name, ir::call("thread", DType::i64, {}), body);

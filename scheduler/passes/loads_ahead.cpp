@@ -6,9 +6,8 @@
 namespace weft::passes {
 
 Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const std::string& name,
-                 const ElementRound& element) {
-  // Beside the sums of a tile there is room for few more.
-  constexpr std::int64_t under_way = 8;
+                 const ElementRound& element, ir::LoopKind kind) {
+  constexpr std::int64_t under_way = 16;
   const Expr one = ir::variable(name + ".load"), some = ir::variable(name + ".round");
   const auto several = [&](const Expr& first, std::int64_t count) {
     if (count == 0) return Stmt();
@@ -22,10 +21,9 @@ Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const st
                                            each(element.store(first + one, ir::load(loaded, {one})))}));
   };
   const std::int64_t full = rounds / under_way;
-  return ir::block({full == 0
-                        ? Stmt()
-                        : ir::for_loop({name + ".round", ir::integer(0), ir::integer(full),
-                                        ir::LoopKind::serial, step, several(some * under_way, under_way)}),
+  return ir::block({full == 0 ? Stmt()
+                              : ir::for_loop({name + ".round", ir::integer(0), ir::integer(full), kind, step,
+                                              several(some * under_way, under_way)}),
                     several(ir::integer(full * under_way), rounds % under_way)});
 }
 
