@@ -37,8 +37,9 @@ struct Settings {
   ProgramOptions program;
 };
 
-/// Memory of a worker, so that numbers beyond all sense do not take the machine along.
-constexpr rlim_t worker_bytes = rlim_t{6} << 30U;
+/// Memory of a worker, so that numbers beyond all sense do not take the machine along, nor half a minute to
+/// fill.
+constexpr rlim_t worker_bytes = rlim_t{3} << 30U;
 
 /// Programs of a worker: what they leak stays small.
 constexpr std::uint64_t batch = 100;
