@@ -44,6 +44,14 @@ struct BoundKernel::State {
     if (found != placed.end()) return *found;
     std::vector<std::string_view> names;
     for (const Placed& each : placed) names.push_back(each.name);
+    const ir::Program& first = kernel->schedule.history().front();
+    if (std::ranges::find(first.buffers, name, [](const auto& buffer) { return buffer->name; }) !=
+        first.buffers.end())
+      throw UserError(
+          "the weights are in the code of the kernel", name,
+          fmt::format("{}; for other weights another kernel, or a schedule without the steps that "
+                      "leave {} out",
+                      fmt::join(names, ", "), name));
     throw UserError("the kernel has no operand of that name", name,
                     fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
   }

@@ -9,12 +9,21 @@
 namespace weft {
 namespace {
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
+/// Errors of `write` name the variable that asked for it.
+template <class Write>
+void for_variable(const Write& write) {
   try {
-    write_bytes(path, text);
+    write();
+  } catch (const UserError& error) {
+    const UserError::Report& report = error.report();
+    throw UserError(report.what, "WEFT_DUMP", report.found, report.accepted);
   } catch (const RuntimeError& error) {
     throw RuntimeError(std::string(error.what()) + " (WEFT_DUMP)");
   }
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  for_variable([&] { write_bytes(path, text); });
 }
 
 }  // namespace
@@ -25,8 +34,7 @@ Dump::Dump(const std::string& kernel) {
   folder_ = std::filesystem::path(root) / kernel;
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error)
-    throw RuntimeError("cannot make the folder " + folder_.string() + " (WEFT_DUMP): " + error.message());
+  if (error) for_variable([&] { refuse_path("make the folder", folder_.string(), error); });
 }
 
 void Dump::program(std::string_view name, const ir::Program& program) const {

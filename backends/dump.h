@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Writes below $WEFT_DUMP/<kernel>; does nothing where WEFT_DUMP is not set. RuntimeError when a file cannot
-/// be written.
+/// Writes below $WEFT_DUMP/<kernel>; does nothing where WEFT_DUMP is not set. Where a file cannot be
+/// written, errors as refuse_path().
 class Dump {
  public:
   explicit Dump(const std::string& kernel);

@@ -106,6 +106,14 @@ std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOp
   return state;
 }
 
+/// The kernel that is asked for a text which kernels of GPUs have, or those of CPUs alone.
+const Kernel::State& state_with(const Kernel::State& state, const char* text, bool of_gpus) {
+  if (state.target.is_gpu() == of_gpus) return state;
+  throw UserError(fmt::format("the kernel has no {}", text), "the target " + state.target.name,
+                  of_gpus ? "a kernel for a GPU; of this one assembly()"
+                          : "a kernel for a CPU; of this one ptx() or cuda_source()");
+}
+
 }  // namespace
 
 Kernel compile(const Schedule& schedule, const KernelOptions& options, CallPlace place) {
@@ -144,14 +152,14 @@ std::string Kernel::program_text(CallPlace place) const {
   return ir::print(state(place).schedule.program());
 }
 std::string Kernel::ptx(CallPlace place) const {
-  return state(place).ptx;
+  return user_call(place, [&] { return state_with(state(place), "PTX", true).ptx; });
 }
 std::string Kernel::assembly(CallPlace place) const {
-  const State& made = state(place);
-  return made.cpu ? made.cpu->assembly() : std::string();
+  return user_call(place, [&] { return state_with(state(place), "assembly", false).cpu->assembly(); });
 }
 const std::string& Kernel::cubin(CallPlace place) const {
-  return state(place).cubin;
+  return user_call(place,
+                   [&]() -> const std::string& { return state_with(state(place), "cubin", true).cubin; });
 }
 const std::optional<Resources>& Kernel::resources(CallPlace place) const {
   return state(place).resources;
@@ -159,9 +167,8 @@ const std::optional<Resources>& Kernel::resources(CallPlace place) const {
 
 std::string Kernel::cuda_source(CallPlace place) const {
   return user_call(place, [&] {
-    const State& made = state(place);
-    const bool is_known = !made.cuda_source.empty() || !made.target.is_gpu();
-    return is_known ? made.cuda_source : source_of(made);
+    const State& made = state_with(state(place), "CUDA source", true);
+    return made.cuda_source.empty() ? source_of(made) : made.cuda_source;
   });
 }
 
@@ -215,7 +222,7 @@ std::vector<std::string> files_written(const Kernel& kernel, const Kernel::State
                                        const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw RuntimeError("cannot make the folder " + folder + ": " + error.message());
+  if (error) refuse_path("make the folder", folder, error);
   std::vector<std::string> names;
   const auto write = [&](const std::string& name, const std::string& content) {
     if (content.empty()) return;
@@ -228,9 +235,10 @@ std::vector<std::string> files_written(const Kernel& kernel, const Kernel::State
   write("schedule.json", state.schedule.json() + "\n");
   write("explain.txt", explained(state));
   write("kernel.ptx", state.ptx);
-  if (source_length(state.lowered).is_printable()) write("kernel.cu", kernel.cuda_source());
+  const bool is_gpu = state.target.is_gpu();
+  if (is_gpu && source_length(state.lowered).is_printable()) write("kernel.cu", kernel.cuda_source());
   write("kernel.cubin", state.cubin);
-  write("kernel.s", kernel.assembly());
+  if (!is_gpu) write("kernel.s", kernel.assembly());
   return names;
 }
 

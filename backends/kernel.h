@@ -80,13 +80,13 @@ class Kernel {
 
   /// Tile level, for people.
   std::string program_text(CallPlace place = {}) const;
-  /// GPU targets: what LLVM emitted, or the compiler of the CUDA source.
+  /// Of kernels for GPUs, UserError of others: what LLVM emitted, or the compiler of the CUDA source.
   std::string ptx(CallPlace place = {}) const;
-  /// GPU targets. UserError for programs that are too long for compilers of C++ (print_source.h).
+  /// The same; UserError for programs that are too long for compilers of C++ (print_source.h), too.
   std::string cuda_source(CallPlace place = {}) const;
-  /// CPU target.
+  /// Of kernels for CPUs, UserError of others.
   std::string assembly(CallPlace place = {}) const;
-  /// GPU targets, where there was an assembler.
+  /// Of kernels for GPUs, UserError of others; empty where there was no assembler.
   const std::string& cubin(CallPlace place = {}) const;
   /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
   Kernel with_ptx(std::string ptx, CallPlace place = {}) const;
@@ -104,8 +104,8 @@ class Kernel {
   void operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
 
   /// program.txt, schedule.cpp, schedule.json, lowered.txt, and kernel.ptx, kernel.cu (where it is not too
-  /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. RuntimeError when the
-  /// folder cannot be written.
+  /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. Where the folder
+  /// cannot be written, errors as refuse_path().
   std::vector<std::string> write_to(const std::string& folder, CallPlace place = {}) const;
   /// A folder that other projects add, with nothing of weft in it (export/export.h): this kernel for every
   /// size that it takes. Returns the files. Errors as export_package.

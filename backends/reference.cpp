@@ -330,10 +330,12 @@ double smallest_normal(DType dtype) {
 
 }  // namespace
 
-Difference difference(const Array& result, const Reference& expected) {
-  if (result.size() != expected.value.size())
-    throw UserError("a result of another size is compared with the reference", text_of_shape(result.shape()),
-                    text_of_shape(expected.value.shape()));
+Difference difference(const Array& result, const Reference& expected, CallPlace place) {
+  user_call(place, [&] {
+    if (result.size() != expected.value.size())
+      throw UserError("a result of another size is compared with the reference",
+                      text_of_shape(result.shape()), text_of_shape(expected.value.shape()));
+  });
   Difference d;
   double error = 0;
   double norm = 0;

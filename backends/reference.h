@@ -45,7 +45,7 @@ struct Difference {
   std::string text() const;
 };
 /// Element by element, in row-major order. UserError when their numbers differ.
-Difference difference(const Array& result, const Reference& expected);
+Difference difference(const Array& result, const Reference& expected, CallPlace place = {});
 
 /// The bound on Difference::largest_scaled for a right kernel: rounding of sums of `terms` products in the
 /// accumulator and of the result in `output`.

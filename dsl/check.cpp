@@ -17,6 +17,12 @@ std::string with_article(const std::string& kind) {
 std::string quoted(const std::string& name) {
   return "\"" + name + "\"";
 }
+/// As the user wrote it: two sizes of one name may differ in what they are multiples of.
+std::string written(const Extent& extent) {
+  if (extent.is_static()) return extent.text();
+  const std::string multiple = extent.multiple == 1 ? "" : ", " + std::to_string(extent.multiple);
+  return "Extent::any(" + quoted(extent.name) + multiple + ")";
+}
 
 /// Checks from the outside in: first that every reference leads somewhere, then what the parts mean together.
 class Check {
@@ -259,10 +265,10 @@ class Check {
       const auto& [first, first_tensor] =
           source_of_extent_.emplace(*name, Source{extent, tensor.name}).first->second;
       if (first == extent) continue;
-      refuse("index " + *name + " is " + first.text() + " in " + first_tensor + " and " + extent.text() +
+      refuse("index " + *name + " is " + written(first) + " in " + first_tensor + " and " + written(extent) +
                  " in " + tensor.name,
-             "dimension " + std::to_string(i) + " of " + tensor.name + " with " + extent.text() + " elements",
-             first.text() + " elements, as in " + first_tensor);
+             "dimension " + std::to_string(i) + " of " + tensor.name + " with " + written(extent) + " elements",
+             written(first) + " elements, as in " + first_tensor);
     }
   }
 

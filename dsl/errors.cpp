@@ -24,6 +24,21 @@ UserError::Report with_what_was_found(UserError::Report report) {
   return report;
 }
 
+/// What path would do in place of one that the system refuses so; nothing where no other would do.
+std::string accepted_path(std::error_code error) {
+  if (error == std::errc::no_such_file_or_directory) return "a path in a folder that is there: mkdir -p makes it";
+  if (error == std::errc::not_a_directory || error == std::errc::file_exists)
+    return "a path that goes through folders, not through a file";
+  if (error == std::errc::is_a_directory) return "the path of a file, not that of a folder";
+  if (error == std::errc::permission_denied || error == std::errc::read_only_file_system ||
+      error == std::errc::operation_not_permitted)
+    return "a path in a folder that may be written";
+  if (error == std::errc::filename_too_long || error == std::errc::too_many_symbolic_link_levels ||
+      error == std::errc::invalid_argument)
+    return "a shorter path, of names that the file system takes";
+  return {};
+}
+
 thread_local const SourcePlace* outermost_place = nullptr;
 
 /// `report` with the place before what it says of where, unless it begins with it.
@@ -47,6 +62,13 @@ InternalError::InternalError(const std::string& text, CallPlace place)
 
 void internal_check(bool condition, const std::string& text, CallPlace place) {
   if (!condition) throw InternalError(text, place);
+}
+
+void refuse_path(const std::string& doing, const std::string& path, std::error_code error) {
+  const std::string what = "cannot " + doing + " " + (path.empty() ? "\"\"" : path);
+  const std::string accepted = accepted_path(error);
+  if (accepted.empty()) throw RuntimeError(what + ": " + error.message());
+  throw UserError(what, error.message(), accepted);
 }
 
 std::string SourcePlace::text() const {

@@ -250,7 +250,8 @@ auto sum(const Arguments&... arguments) {
   static_assert(
       told || !indices || product,
       "weft: a sum takes a product of two accesses; accepted: sum(k, A(m, k) * B(k, n)), with Scalars, "
-      "numbers and other tensors outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m)");
+      "numbers and tensors without k outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m); a "
+      "tensor with k multiplied into the values of A or B before");
   if constexpr (!told && indices && product)
     return detail::sum_of(Indices{}, std::get<sizeof...(Arguments) - 1>(std::tie(arguments...)));
   else

@@ -33,6 +33,13 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
+/// Whether one begins with the other: "benchmark" and "bench".
+bool begin_alike(std::string_view left, std::string_view right) {
+  constexpr std::size_t least = 3;
+  const std::size_t common = std::min(left.size(), right.size());
+  return common >= least && edit_distance(left.substr(0, common), right.substr(0, common)) == 0;
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
@@ -45,7 +52,10 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     smallest = distance;
     best = candidate;
   }
-  return best;
+  if (!best.empty()) return best;
+  const auto alike = [&](std::string_view candidate) { return begin_alike(name, candidate); };
+  const auto found = std::ranges::find_if(candidates, alike);
+  return found == candidates.end() ? std::string_view() : *found;
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {

@@ -8,7 +8,8 @@
 namespace weft {
 
 /// The candidate nearest to `name`, in up to two changed, missing, surplus or exchanged letters and fewer
-/// than half of the word; nothing when none is that near. Case counts for nothing.
+/// than half of the word; else one that begins with it, or that it begins with, in three letters or more;
+/// nothing when there is none. Case counts for nothing.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 /// "; did you mean csr?", or nothing.

@@ -295,8 +295,8 @@ WeightMatrix chosen_entries(const WeightMatrix& weights, std::vector<std::int64_
   return chosen;
 }
 
-Array to_dense(const WeightMatrix& weights) {
-  weights.check();
+Array to_dense(const WeightMatrix& weights, CallPlace place) {
+  weights.check(place);
   Array dense(weights.values.dtype(), {weights.rows, weights.columns});
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     for (const std::int64_t i : weights.entries(row))

@@ -78,7 +78,7 @@ WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std
                               std::string origin, CallPlace place = {});
 
 /// All rows and columns, zeros filled in; the shape is [rows, columns].
-Array to_dense(const WeightMatrix& weights);
+Array to_dense(const WeightMatrix& weights, CallPlace place = {});
 
 /// The same positions with values of `dtype`, rounded to nearest. `largest_change`, where given, receives the
 /// largest absolute change that the rounding made.

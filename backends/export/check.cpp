@@ -5,6 +5,7 @@
 #include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -55,8 +56,20 @@ void check_name(const std::string& name) {
            quoted(name), "another name, such as " + free_name(name));
 }
 
+/// Whether names of licences and operators take turns in the text, whatever parentheses say.
+bool names_licenses(std::string text) {
+  std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
+  std::istringstream words(text);
+  std::size_t count = 0;
+  for (std::string word; words >> word; ++count) {
+    const bool is_operator = word == "AND" || word == "OR" || word == "WITH";
+    if (is_operator != (count % 2 == 1)) return false;
+  }
+  return count % 2 == 1;
+}
+
 /// Nothing that could end a comment or a line, or begin a word of a template.
-bool is_license_expression(const std::string& text) {
+bool has_license_characters(const std::string& text) {
   return !text.empty() && text.size() <= longest_license && text.front() != ' ' &&
          std::ranges::all_of(text, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -65,10 +78,10 @@ bool is_license_expression(const std::string& text) {
 }
 
 void check_license(const std::string& text) {
-  if (!is_license_expression(text))
+  if (!has_license_characters(text) || !names_licenses(text))
     refuse("the licence of a package is no SPDX expression", "export, licence (--spdx)", quoted(text),
            fmt::format("at most {} letters, digits, blanks and . - + ( ) :, such as MIT or Apache-2.0 OR "
-                       "LicenseRef-own; "
+                       "LicenseRef-own: names with AND, OR or WITH between them; "
                        "what else is to be said has its place in the file LICENSE",
                        longest_license));
 }

@@ -51,8 +51,8 @@ struct PackageKernel {
 /// UserError when the name or the licence cannot be used, when a kernel is not for GPUs or has no pruned
 /// operand, when the algorithms differ in more than one size or leave a size of the weights to the launch,
 /// when the weights differ, when targets have kernels for different sizes, when a kernel cannot index the
-/// sizes that it is given, or when a file of the user's stands in the way. RuntimeError, with the file and
-/// the reason, when the folder cannot be written.
+/// sizes that it is given, or when a file of the user's stands in the way. Where the folder cannot be
+/// written, errors as refuse_path().
 std::vector<std::string> export_package(const std::string& folder, const std::vector<PackageKernel>& kernels,
                                         const ExportOptions& options = {}, CallPlace place = {});
 

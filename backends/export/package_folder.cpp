@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, const std::error_code& error) {
-  throw RuntimeError(fmt::format("cannot {} {}: {}", doing, path.string(), error.message()));
+  refuse_path(doing, path.string(), error);
 }
 
 std::error_code last_error() {

@@ -21,8 +21,8 @@ inline constexpr const char* manifest_name = "manifest.json";
 /// that no export made, the files are moved one by one, the manifest last.
 ///
 /// UserError, with nothing written, when a file of the user's stands in the way: one that no earlier export
-/// wrote, as its manifest says, or that was edited since. RuntimeError with the file and the reason when
-/// something cannot be written; the folder is as it was then.
+/// wrote, as its manifest says, or that was edited since. Where something cannot be written,
+/// errors as refuse_path(); the folder is as it was then.
 void put_in_place(const std::vector<PackageFile>& files, const std::string& folder);
 
 }  // namespace weft::exporting

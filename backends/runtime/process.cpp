@@ -202,8 +202,7 @@ std::string read_bytes(const std::filesystem::path& path) {
 }
 
 void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
-  if (const std::error_code error = try_write_bytes(path, bytes))
-    throw RuntimeError("cannot write " + path.string() + ": " + error.message());
+  if (const std::error_code error = try_write_bytes(path, bytes)) refuse_path("write", path.string(), error);
 }
 
 std::error_code try_write_bytes(const std::filesystem::path& path, std::string_view bytes) {

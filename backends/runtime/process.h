@@ -53,8 +53,8 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The bytes of a file, and a file of these bytes; RuntimeError naming the path and the reason when that
-/// fails.
+/// The bytes of a file, RuntimeError naming the path and the reason when it cannot be read; and a file of
+/// these bytes, errors as refuse_path().
 std::string read_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
 /// The same without an exception: what the system says of it, nothing where all bytes are written.

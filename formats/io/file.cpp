@@ -30,7 +30,7 @@ std::string nearest_in_folder(const std::filesystem::path& path) {
 }
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path, int error) {
-  throw RuntimeError(fmt::format("cannot {} {}: {}", doing, path, std::strerror(error)));
+  refuse_path(doing, path, std::error_code(error, std::generic_category()));
 }
 
 /// Closes on every way out.

@@ -29,7 +29,8 @@ class File {
 
 /// Writes the pieces one after the other to a new file in the same folder and then renames it to `path`, so
 /// that nobody sees half a file. What is not a regular file (a pipe, a device) is written in place.
-/// RuntimeError naming the path when the system refuses, as a full disk does.
+/// When the system refuses, UserError for a path where there can be no file, else RuntimeError, as of a full
+/// disk.
 void write_file(const std::string& path, std::span<const Bytes> pieces);
 
 }  // namespace weft::io

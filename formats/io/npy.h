@@ -53,7 +53,7 @@ bool looks_like_npy(Bytes bytes);
 namespace weft {
 
 /// Writes version 1, row-major, little-endian. bf16, which NumPy does not know, is written as raw `|V2`.
-/// Errors as write_file.
+/// Errors as io::write_file.
 void write_npy(const std::string& path, const Array& array, CallPlace place = {});
 
 }  // namespace weft

@@ -102,6 +102,16 @@ bool belongs_to(const std::string& tensor, const std::string& name) {
   return tensor == name || before == name || before == name.substr(0, name.rfind('.'));
 }
 
+File open_shard(const std::string& shard, const std::string& index) {
+  try {
+    return File(shard);
+  } catch (const UserError& error) {
+    const UserError::Report& report = error.report();
+    throw UserError(report.what, index + ", which has tensors there", report.found,
+                    "all files that the index names, beside it");
+  }
+}
+
 Shards open_shards(const std::map<std::string, std::string>& index, const std::string& path,
                    const std::string& name) {
   const bool known =
@@ -114,7 +124,7 @@ Shards open_shards(const std::map<std::string, std::string>& index, const std::s
   std::set<std::string> seen;
   for (const std::string& file : wanted) {
     const std::string shard = (std::filesystem::path(path).parent_path() / file).string();
-    shards.files.emplace_back(shard);
+    shards.files.push_back(open_shard(shard, path));
     for (StoredTensor& tensor : parse_safetensors_header(shards.files.back().bytes(), shard)) {
       const auto entry = index.find(tensor.name);
       if (entry == index.end() || entry->second != file) continue;

@@ -60,7 +60,7 @@ const Prunable& prunable_as(const Format& format) {
     accepted += known.format;
     if (!known.granularity.empty()) accepted += fmt::format(":{}=32", known.granularity);
   }
-  refuse("the format", format.text(), accepted);
+  refuse("the format (--format)", format.text(), accepted);
 }
 
 /// The columns of which four are kept.
@@ -68,9 +68,10 @@ std::int64_t width_of_block(const Format& format) {
   const auto given = format.parameters.find("M");
   const std::int64_t usual = format.name == "n_m" ? 4 : 8;
   const std::int64_t width = given == format.parameters.end() ? usual : given->second;
-  if (format.name == "n_m" && width != 4) refuse("the format", format.text(), "n_m, two of four");
+  if (format.name == "n_m" && width != 4) refuse("the format (--format)", format.text(), "n_m, two of four");
   if (width < 4 || width > widest_block)
-    refuse("the format", format.text(), fmt::format("v_n_m:V=64,M=16, an M from 4 to {}", widest_block));
+    refuse("the format (--format)", format.text(),
+           fmt::format("v_n_m:V=64,M=16, an M from 4 to {}", widest_block));
   return width;
 }
 
@@ -79,7 +80,7 @@ std::int64_t granularity(const Format& format) {
   const auto given = format.parameters.find(std::string(as.granularity));
   if (as.granularity.empty() || given == format.parameters.end()) return as.usual;
   if (given->second >= 1 && given->second <= largest_granularity) return given->second;
-  refuse("the format", format.text(),
+  refuse("the format (--format)", format.text(),
          fmt::format("{}:{}=64, a number from 1 to {}", as.format, as.granularity, largest_granularity));
 }
 

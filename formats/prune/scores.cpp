@@ -33,7 +33,8 @@ std::vector<double> magnitudes(const WeightMatrix& weights) {
 
 std::vector<double> given_scores(const WeightMatrix& weights, const WeightMatrix& given) {
   if (given.rows != weights.rows || given.columns != weights.columns)
-    refuse(given, "scores", fmt::format("{} rows and {} columns", given.rows, given.columns),
+    refuse(given, "PruneOptions::scores (--scores)",
+           fmt::format("{} rows and {} columns", given.rows, given.columns),
            fmt::format("{} rows and {} columns, as the weights have", weights.rows, weights.columns));
   std::vector<double> result(weights.stored());
   for (std::int64_t row = 0; row < weights.rows; ++row) {
@@ -44,8 +45,8 @@ std::vector<double> given_scores(const WeightMatrix& weights, const WeightMatrix
       const std::int32_t column = given.column[i];
       const double score = given.values.get(i);
       if (!std::isfinite(score) || score < 0)
-        refuse(given, fmt::format("scores, row {}, column {}", row, column), fmt::format("{}", score),
-               "finite scores of at least 0");
+        refuse(given, fmt::format("PruneOptions::scores (--scores), row {}, column {}", row, column),
+               fmt::format("{}", score), "finite scores of at least 0");
       while (place < end && weights.column[place] < column) ++place;
       if (place < end && weights.column[place] == column) result[place] = score;
     }

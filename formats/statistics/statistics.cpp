@@ -160,8 +160,8 @@ const PatternRule& Statistics::two_four() const {
   return *found;
 }
 
-Statistics statistics(const WeightMatrix& weights) {
-  weights.check();
+Statistics statistics(const WeightMatrix& weights, CallPlace place) {
+  weights.check(place);
   Statistics result;
   result.dtype = weights.values.dtype();
   result.pattern_only = weights.pattern_only;

@@ -1,6 +1,7 @@
 // The structure of a pruned weight: what decides which format and which schedule suit it.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/formats/pattern_rules.h>
 #include <weft/formats/weight_matrix.h>
 
@@ -54,7 +55,7 @@ struct Statistics {
 };
 
 /// A few passes over the entries. UserError for weights that WeightMatrix::check refuses.
-Statistics statistics(const WeightMatrix& weights);
+Statistics statistics(const WeightMatrix& weights, CallPlace place = {});
 
 /// One JSON object, keys as the fields above.
 std::string json_text(const Statistics& statistics);

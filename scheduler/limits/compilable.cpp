@@ -8,6 +8,7 @@
 #include <weft/scheduler/program/other_steps.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace weft {
@@ -93,7 +94,7 @@ class Remedies {
     const std::vector<ir::Program>& history = schedule.history();
     std::int64_t statements = 1;
     ir::visit(history.back().body, [&](const ir::Stmt&) { ++statements; });
-    tries_left_ = std::clamp(most_statements / statements, least_tries, most_tries);
+    tries_left_ = tries_together_ = std::clamp(most_statements / statements, least_tries, most_tries);
     first_ = history.size() - 1;
     while (first_ > 0 && !is_feasible(history[first_ - 1], target, &exceeded)) --first_;
   }
@@ -105,6 +106,7 @@ class Remedies {
     // What was done last before the limit was exceeded is most likely what was meant otherwise.
     for (std::size_t back = 0; back < first_; ++back) change_numbers_of(first_ - 1 - back);
     for (std::size_t later = first_; later < schedule_.steps().size(); ++later) change_numbers_of(later);
+    if (found_.empty()) change_numbers_together();
     if (found_.empty()) make_tiles_smaller();
     tries_left_ = std::max<std::int64_t>(tries_left_, 1);
     if (found_.empty() && first_ > 0 && fits(first_ - 1, nullptr))
@@ -148,29 +150,56 @@ class Remedies {
     }
   }
 
+  /// Numbers that have one name and value, as depths of copies at one loop have, where no single one may
+  /// change.
+  void change_numbers_together() {
+    std::set<std::pair<std::string, std::int64_t>> all;
+    for (const Step& step : schedule_.steps()) {
+      for (const Argument& argument : step.arguments) {
+        const auto* number = std::get_if<std::int64_t>(&argument.value);
+        if (number != nullptr && step.name != "split" && step.name != "tile")
+          all.emplace(argument.name, *number);
+      }
+    }
+    for (const auto& [name, value] : all) {
+      for (const std::int64_t number : smaller_numbers(value)) {
+        if (found_.empty() && tries_together_-- > 0)
+          try_changed([&, &name = name, value = value](const Step&, Argument& argument) {
+            const auto* given = std::get_if<std::int64_t>(&argument.value);
+            if (argument.name == name && given != nullptr && *given == value) argument.value = number;
+          });
+      }
+    }
+  }
+
   /// Every factor of a split divided by the same number, where no single one is enough.
   void make_tiles_smaller() {
     for (std::int64_t divisor = 2; divisor <= largest_divisor && found_.empty(); divisor *= 2) {
-      std::vector<std::string> changes;
-      try {
-        Schedule tried = before(0);
-        bool applies = true;
-        for (const Step& step : schedule_.steps()) {
-          Step changed = step;
-          for (Argument& argument : changed.arguments) {
-            auto* number = std::get_if<std::int64_t>(&argument.value);
-            if (number != nullptr && (step.name == "split" || step.name == "tile"))
-              *number = std::max<std::int64_t>(1, *number / divisor);
-          }
-          if (changed.cpp() != step.cpp())
-            changes.push_back(fmt::format("{} in place of {}", changed.cpp(), with_place(step)));
-          applies = applies && !tried.try_apply(changed);
-        }
-        if (applies && is_feasible(tried.program(), target_))
-          found_.push_back(fmt::format("{}", fmt::join(changes, ", together with ")));
-      } catch (const UserError&) {
-        continue;
+      try_changed([&](const Step& step, Argument& argument) {
+        auto* number = std::get_if<std::int64_t>(&argument.value);
+        if (number != nullptr && (step.name == "split" || step.name == "tile"))
+          *number = std::max<std::int64_t>(1, *number / divisor);
+      });
+    }
+  }
+
+  /// All steps with their arguments changed: found where they apply and fit.
+  void try_changed(const std::function<void(const Step&, Argument&)>& change) {
+    std::vector<std::string> changes;
+    try {
+      Schedule tried = before(0);
+      bool applies = true;
+      for (const Step& step : schedule_.steps()) {
+        Step changed = step;
+        for (Argument& argument : changed.arguments) change(step, argument);
+        if (changed.cpp() != step.cpp())
+          changes.push_back(fmt::format("{} in place of {}", changed.cpp(), with_place(step)));
+        applies = applies && !tried.try_apply(changed);
       }
+      if (applies && is_feasible(tried.program(), target_))
+        found_.push_back(fmt::format("{}", fmt::join(changes, ", together with ")));
+    } catch (const UserError&) {
+      return;
     }
   }
 
@@ -191,7 +220,7 @@ class Remedies {
   std::size_t first_ = 0;
   std::vector<Schedule> prefixes_;  ///< the first without steps
   std::vector<std::string> found_;
-  std::int64_t tries_left_ = 0;
+  std::int64_t tries_left_ = 0, tries_together_ = 0;
 };
 
 /// What is left where no number helps: steps that are taken back, and targets that have room.

@@ -41,6 +41,11 @@ struct PooledLoops {
 /// A step that makes loops has two forms: `.split(n = 64)` goes on with the schedule; `split(n, 64)` gives
 /// the loops back. A knob may stand for every number.
 class Schedule {
+  using OneLoop = Placed<LoopName>;
+  using OneTensor = Placed<std::string>;
+  using Copy = void(OneTensor, Word, NamedArgument);
+  using CopyAhead = void(OneTensor, Word, NamedArgument, NamedArgument);
+
  public:
   /// `weights` may be null where the algorithm has no sparse operand.
   Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
@@ -261,6 +266,44 @@ class Schedule {
   LoopName bake_values(Placed<LoopName> rows, Number columns_of_chunk) {
     return loops_of(bake_values(rows, chunk = columns_of_chunk)).front();
   }
+
+  // What fits none of the forms above.
+  WEFT_STEP_REFUSED(reorder, ".reorder(m, k, n.inner)", (detail::are_loops<1, Given...>))
+  WEFT_STEP_REFUSED(fuse, ".fuse(p, q)", (detail::are_loops<2, Given...>))
+  WEFT_STEP_REFUSED(unroll, ".unroll(n.inner)", (detail::are_loops<1, Given...>))
+  WEFT_STEP_REFUSED(vectorize, ".vectorize(n.inner) of one loop, which .split(n = 16) makes",
+                    (detail::takes<void(OneLoop), Given...>))
+  WEFT_STEP_REFUSED(parallel, ".parallel(m) of one loop; .fuse(m, n) makes one of two",
+                    (detail::takes<void(OneLoop), Given...>))
+  WEFT_STEP_REFUSED(bind, ".bind(n.outer, block_x)", (detail::takes<void(OneLoop, Word), Given...>))
+  WEFT_STEP_REFUSED(stagger, ".stagger(n.inner, m)", (detail::takes<void(OneLoop, LoopName), Given...>))
+  WEFT_STEP_REFUSED(peel, ".peel(n.outer, from_end = 1)",
+                    (detail::takes<void(OneLoop, NamedArgument, ...), Given...>))
+  WEFT_STEP_REFUSED(stage, ".stage(\"B\", shared, at = k.outer, depth = 2)",
+                    (detail::takes<Copy, Given...> || detail::takes<CopyAhead, Given...>))
+  WEFT_STEP_REFUSED(stitch, ".stitch(\"B\", shared, at = \"k.block\", depth = 2)",
+                    (detail::takes<Copy, Given...> || detail::takes<CopyAhead, Given...>))
+  WEFT_STEP_REFUSED(decode, ".decode(\"A\", shared, at = \"k.block\", depth = 2)",
+                    (detail::takes<void(OneTensor, Word, NamedArgument, ...), Given...>))
+  WEFT_STEP_REFUSED(balance, ".balance(m, parts = 132)",
+                    (detail::takes<void(OneLoop, NamedArgument), Given...>))
+  WEFT_STEP_REFUSED(pool, ".pool(m, k, workers = 27)",
+                    (detail::takes<void(OneLoop, LoopName, NamedArgument), Given...>))
+  WEFT_STEP_REFUSED(tensorize, ".tensorize(\"mma_m16n8k16\")", (detail::takes<void(OneTensor), Given...>))
+  WEFT_STEP_REFUSED(reorder_writeback, ".reorder_writeback(\"C\")",
+                    (detail::takes<void(OneTensor, ...), Given...>))
+  WEFT_STEP_REFUSED(persist, ".persist(n.outer, \"m.block\", blocks = 132)",
+                    (detail::takes<void(OneLoop, LoopName, NamedArgument), Given...>))
+  WEFT_STEP_REFUSED(specialize_warps, ".specialize_warps(producers = 4)",
+                    (detail::takes<void(Placed<NamedArgument>, ...), Given...>))
+  WEFT_STEP_REFUSED(multicast, ".multicast(\"A\", n.outer)",
+                    (detail::takes<void(OneTensor, LoopName), Given...>))
+  WEFT_STEP_REFUSED(resident, ".resident(blocks = 1)", (detail::takes<void(Placed<NamedArgument>), Given...>))
+  WEFT_STEP_REFUSED(stream_results, ".stream_results(\"C\")", (detail::takes<void(OneTensor), Given...>))
+  WEFT_STEP_REFUSED(split_k, ".split_k(k, groups = 8)",
+                    (detail::takes<void(OneLoop, NamedArgument), Given...> ||
+                     detail::takes<void(OneLoop, NamedArgument, NamedArgument), Given...>))
+  WEFT_STEP_REFUSED(bake_values, ".bake_values(m.inner)", (detail::takes<void(OneLoop, ...), Given...>))
 
   /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
   /// keeps that place; others get this one. A knob that the rewrite cannot take as a symbol stands in the

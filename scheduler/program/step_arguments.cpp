@@ -156,14 +156,18 @@ std::optional<UserError::Report> malformed(const StepKind& kind, const Step& ste
   const bool repeats = std::ranges::any_of(kind.parameters, &Parameter::repeated);
   const std::size_t given = step.arguments.size();
   if (given < required || (!repeats && given > kind.parameters.size()))
-    return wrong("has the wrong number of arguments", fmt::format("{} arguments", given));
+    return wrong("has the wrong number of arguments",
+                 fmt::format("{} argument{}", given, given == 1 ? "" : "s"));
   std::vector<const Parameter*> found;
   for (std::size_t i = 0; i < given; ++i) {
     const Argument& argument = step.arguments[i];
     const Parameter* parameter = parameter_of(kind, step, i);
     if (parameter == nullptr) return wrong("has an argument that it does not take", text_of(argument));
-    if (is_numeric(*parameter) == std::holds_alternative<std::string>(argument.value))
-      return wrong("has an argument of another kind",
+    const auto* word = std::get_if<std::string>(&argument.value);
+    if (is_numeric(*parameter) && word != nullptr)
+      return wrong("has a text where a number stands", fmt::format("{} = \"{}\"", argument.name, *word));
+    if (!is_numeric(*parameter) && word == nullptr)
+      return wrong("has a number where a name stands",
                    fmt::format("{}, where {} stands", text_of(argument), name_of(parameter->kind)));
     if (!parameter->repeated && std::ranges::find(found, parameter) != found.end())
       return wrong("has an argument twice", text_of(argument));

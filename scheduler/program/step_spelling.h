@@ -6,11 +6,13 @@
 #include <weft/scheduler/program/step.h>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace weft {
@@ -112,8 +114,9 @@ inline constexpr bool are_loops_with_numbers<Loop, Number, Rest...> =
 
 /// What split and tile are given in neither of their forms.
 template <class... Given>
-concept NoFactors = !(std::convertible_to<const Given&, LoopFactor> && ...) &&
-                    !(std::same_as<Given, Placed<LoopFactor>> || ...) && !are_loops_with_numbers<Given...>;
+concept NoFactors = sizeof...(Given) == 0 ||
+                    (!(std::convertible_to<const Given&, LoopFactor> && ...) &&
+                     !(std::same_as<Given, Placed<LoopFactor>> || ...) && !are_loops_with_numbers<Given...>);
 template <class... Given>
 constexpr void refuse_factors() {
   static_assert(
@@ -122,5 +125,23 @@ constexpr void refuse_factors() {
       "64), or, to get the loops back, .split(m, 4, n, 64)");
 }
 
+/// Whether a step with these parameters, as a type of function, takes what is given.
+template <class Form, class... Given>
+inline constexpr bool takes = std::is_invocable_v<Form*, const Given&...>;
+template <std::size_t least, class... Given>
+inline constexpr bool are_loops =
+    sizeof...(Given) >= least && (std::convertible_to<const Given&, LoopName> && ...);
+
 }  // namespace detail
 }  // namespace weft
+
+/// A call of a step that fits none of its forms, of which `fits` says so of `Given`, is refused with one
+/// sentence, where the compiler would list all that it tried.
+#define WEFT_STEP_REFUSED(step, written, fits)                                                              \
+  template <class... Given>                                                                                 \
+    requires(!(fits))                                                                                       \
+  Schedule& step(const Given&...) {                                                                         \
+    static_assert(detail::never<Given...>, "weft: " #step " is not given what it takes; accepted: " written \
+                                           ", as docs/steps.md and weft steps " #step " have it");          \
+    return *this;                                                                                           \
+  }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -14,6 +15,8 @@ namespace {
 
 /// Why the loop and the one inside it cannot be one, in one of the places where they stand.
 std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) {
+  if (name == outer.name)
+    return Reason{3, fmt::format("{} twice", name), "loops of which each is named once", name};
   const auto* inner = outer.body.as<ir::For>();
   if (inner == nullptr || inner->name != name)
     return Reason{3, fmt::format("{} is not all that {} has inside", name, outer.name),
@@ -68,6 +71,25 @@ std::string fused_name(const std::string& outer, const std::string& inner, const
   return taken ? outer + "__" + inner : plain;
 }
 
+/// ": .reorder(m, p, q) first", where that puts the loops directly inside one another; why nothing does,
+/// where a sum begins and ends between them.
+std::string order_before(const ir::Program& program, const std::string& outer, const std::string& inner,
+                         const StepContext& context) {
+  if (!ir::is_over_output(ir::role_of(program, inner)) && ir::is_over_output(ir::role_of(program, outer)))
+    return fmt::format("; not {}, whose sums begin and end inside {}", inner, outer);
+  std::vector<std::string> order;
+  for (const std::string& name : loop_names(program.body)) {
+    if (stands_inside(program.body, name, outer) && stands_inside(program.body, inner, name))
+      order.push_back(name);
+  }
+  if (order.empty()) return {};
+  order.insert(order.end(), {outer, inner});
+  Step reorder{"reorder", {}, {}};
+  for (const std::string& name : order) reorder.arguments.push_back({{}, name});
+  const StepResult result = applied(program, reorder, context);
+  return std::holds_alternative<Reason>(result) ? std::string() : ": " + reorder.cpp() + " first";
+}
+
 StepResult fuse_two(ir::Program program, const std::string& outer, const std::string& inner,
                     const std::string& name, const StepContext& context) {
   for (const std::string& loop : {outer, inner}) {
@@ -79,6 +101,8 @@ StepResult fuse_two(ir::Program program, const std::string& outer, const std::st
     if (!refused) continue;
     if (stands_inside(program.body, outer, inner))
       refused->accepted += fmt::format(": {}", written("fuse", {inner, outer}));
+    else
+      refused->accepted += order_before(program, outer, inner, context);
     return *refused;
   }
   if (find_loops(program.body, inner).size() != outers.size())

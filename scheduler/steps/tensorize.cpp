@@ -45,6 +45,9 @@ class Tensorize {
   StepResult operator()() {
     std::vector<Stmt> nests;
     find_nests(program_.body, nests);
+    if (nests.empty()) {
+      if (auto refused = goes_through_rows()) return *std::move(refused);
+    }
     if (nests.size() != 1)
       return Reason{1,
                     fmt::format("{} nests add products to sums in registers", nests.size()),
@@ -78,7 +81,7 @@ class Tensorize {
     if (!chain.conditions.empty())
       return Reason{2,
                     fmt::format("the sum asks {}", ir::print(chain.conditions.front())),
-                    "operands in tiles that are zero where nothing is read: stage and stitch them first",
+                    without_condition(chain, store),
                     {}};
     auto nest = tensor_nest_of(chain.loops, store);
     if (!nest) return other_form(chain, store);
@@ -87,6 +90,30 @@ class Tensorize {
       if (factor->buffer->scope != ir::Scope::shared) return not_shared(*factor, chain);
     }
     return std::nullopt;
+  }
+
+  /// What leaves no condition: tiles that are zero where nothing is read, or, of those that stage has copied
+  /// already, a factor that divides the size.
+  std::string without_condition(const ir::Chain& chain, const ir::Store& store) const {
+    const bool is_staged = std::ranges::none_of(
+        loads_in(store.value), [](const ir::Load* load) { return load->buffer->scope == ir::Scope::global; });
+    const auto* compared = chain.conditions.front().as<ir::Binary>();
+    const std::int64_t* size = compared == nullptr ? nullptr : ir::integer_value(compared->right);
+    for (const ir::For& loop : chain.loops) {
+      const std::int64_t* extent = ir::integer_value(loop.extent);
+      if (!is_staged || size == nullptr || extent == nullptr || !ir::uses(compared->left, loop.name))
+        continue;
+      const std::int64_t least = loop.role == ir::LoopRole::output ? 8 : 16;  // instructions are so large
+      for (std::int64_t factor = *extent / least * least; factor > 0; factor -= least) {
+        if (*size % factor == 0)
+          return fmt::format("a factor that divides {}: {} of {} iterations", *size, loop.name, factor);
+      }
+      return fmt::format(
+          "sizes that are multiples of {} in place of {}; or weights in groups of rows, such "
+          "as vector_wise, of which .stitch fills tiles up with zeros",
+          least, *size);
+    }
+    return "operands in tiles that are zero where nothing is read: stage and stitch them first";
   }
 
   Reason not_shared(const ir::Load& factor, const ir::Chain& chain) const {
@@ -136,20 +163,38 @@ class Tensorize {
     return {3, found, form, {}};
   }
 
+  static Reason entries_of_one_row(const std::string& loop, const std::string& read) {
+    return {3, fmt::format("{} goes through the entries of one row at a time{}", loop, read),
+            "weights in tiles of rows that share columns (formats shfl_bw, vector_wise, n_m, v_n_m, "
+            "bcsr); any weights are so by v_n_m(algorithm, pack(weights, "
+            "formats::column_quads({.rows = 64})), target), a recipe with all steps",
+            loop};
+  }
+
+  /// The same where something else stands beside the sum, such as a copy.
+  std::optional<Reason> goes_through_rows() const {
+    std::optional<Reason> refused;
+    ir::visit(program_.body,
+              [&](const Stmt& stmt) {
+                const auto* loop = stmt.as<ir::For>();
+                const auto is_sum = [](const ir::For& inner) { return inner.role == ir::LoopRole::sum; };
+                if (loop == nullptr || refused || !is_sum(*loop) || !ir::any<ir::Load>(loop->extent) ||
+                    ir::any<ir::For>(loop->body, is_sum))
+                  return;
+                refused = entries_of_one_row(loop->name, {});
+              },
+              {});
+    return refused;
+  }
+
   /// Where each row of the weights has entries of its own, no order of the loops makes tiles.
   std::optional<Reason> goes_through_entries(const ir::Chain& chain, const ir::Store& store) const {
     for (const ir::For& loop : chain.loops) {
       if (ir::find_all<ir::Load>(loop.extent, [](const ir::Load&) { return true; }).empty()) continue;
       for (const ir::Load* factor : loads_in(store.value)) {
         if (factor->indices.size() != 1 || !ir::uses(factor->indices.front(), loop.name)) continue;
-        return Reason{
-            3,
-            fmt::format("{} goes through the entries of one row at a time, {}[{}]", loop.name,
-                        factor->buffer->name, ir::print(factor->indices.front())),
-            "weights in tiles of rows that share columns (formats shfl_bw, vector_wise, n_m, v_n_m, "
-            "bcsr); any weights are so by v_n_m(algorithm, pack(weights, "
-            "formats::column_quads({.rows = 64})), target), a recipe with all steps",
-            loop.name};
+        return entries_of_one_row(
+            loop.name, fmt::format(", {}[{}]", factor->buffer->name, ir::print(factor->indices.front())));
       }
     }
     return std::nullopt;

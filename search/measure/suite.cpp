@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/formats/io/file.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/formats/suggestion.h>
 #include <weft/search/measure/located_json.h>
 #include <weft/search/measure/suite.h>
 
@@ -19,6 +21,18 @@ constexpr std::int64_t most_extent = (std::int64_t{1} << 20) - 1;
 /// Not so for what is no number either.
 bool is_sparsity(double share) {
   return share >= 0 && share < 1;
+}
+
+/// How many rows a group may have in place of these, as shfl_bw says it, which packs them; nothing where it
+/// takes them, or there are no groups.
+std::optional<std::string> why_no_group_of(std::int64_t rows) {
+  if (rows == 0) return std::nullopt;
+  try {
+    pack(from_dense(Array(DType::f32, {1, 1}), "one element"), formats::shfl_bw({.rows = rows}));
+    return std::nullopt;
+  } catch (const UserError& error) {
+    return error.report().accepted;
+  }
 }
 
 /// Fields of one file, read by name.
@@ -55,6 +69,7 @@ class SuiteReader {
     }
     suite.batch = batch_of(root);
     if (root.contains("V")) suite.group_rows = integers_of(root, "V");
+    for (const std::int64_t rows : suite.group_rows) check_group_rows(rows, "/V");
     const Json& problems = list_of(root, "problems");
     for (std::size_t i = 0; i < problems.size(); ++i) {
       suite.problems.push_back(problem_of(problems[i], i));
@@ -83,10 +98,12 @@ class SuiteReader {
     } else {
       const Json& share = field_of(object, at, "sparsity", "a number from 0 to below 1");
       if (!share.is_number() || !is_sparsity(share.get<double>()))
-        refuse(at + "/sparsity", "sparsity", share.dump(), "a number from 0 to below 1");
+        refuse(at + "/sparsity", "sparsity", share.dump(),
+               "a number from 0 to below 1" + as_share(number_of(share)));
       suite.sparsity = {share.get<double>()};
       if (pattern == "shuffled_rows") {
         suite.group_rows = {extent_of(object, at, "V")};
+        check_group_rows(suite.group_rows.front(), at + "/V");
       } else if (pattern == "blocks") {
         suite.block = extent_of(object, at, "block");
       } else if (pattern != "unstructured") {
@@ -96,6 +113,13 @@ class SuiteReader {
     }
     suite.batch = {extent_of(object, at, "batch", 1, 1)};
     return suite;
+  }
+
+  static double number_of(const Json& json) { return json.is_number() ? json.get<double>() : std::nan(""); }
+
+  /// 0 stands for weights without groups.
+  void check_group_rows(std::int64_t rows, const std::string& pointer) const {
+    if (const auto accepted = why_no_group_of(rows)) refuse(pointer, "V", std::to_string(rows), *accepted);
   }
 
   [[noreturn]] void refuse(const std::string& pointer, const std::string& field, const std::string& found,
@@ -156,11 +180,11 @@ class SuiteReader {
     const char* field = by_density ? "density" : "sparsity";
     std::vector<double> all;
     for (const Json& one : list_of(root, field)) {
-      const double share = one.is_number() ? one.get<double>() : std::nan("");
+      const double share = number_of(one);
       const double sparsity = by_density ? 1 - share : share;
       if (!is_sparsity(sparsity))
         refuse(fmt::format("/{}/{}", field, all.size()), field, one.dump(),
-               by_density ? "a number above 0, up to 1" : "a number from 0 to below 1");
+               (by_density ? "a number above 0, up to 1" : "a number from 0 to below 1") + as_share(share));
       all.push_back(sparsity);
     }
     return all;
@@ -312,47 +336,57 @@ void require_problems(const Suite& suite) {
                     "{1} for one batch, {0} for no groups");
 }
 
+/// "SuiteSelection::problems (--only), suite mine"
+std::string place_of(const Suite& suite, std::string_view field, std::string_view option) {
+  return fmt::format("SuiteSelection::{} ({}), suite {}", field, option, suite.name);
+}
+
 void check(const Suite& suite, const SuiteSelection& selection) {
   for (const std::string& name : selection.problems) {
     const auto named = [&](const SuiteProblem& problem) { return is_named(problem, name); };
     if (std::any_of(suite.problems.begin(), suite.problems.end(), named)) continue;
     std::vector<std::string> known;
     for (const SuiteProblem& problem : suite.problems) known.push_back(problem.id);
-    throw UserError(
-        "the suite has no such problem", suite.name, name,
-        fmt::format("{}, a label, or a size as in {}x{}x{}", fmt::join(known, ", "), suite.problems.front().m,
-                    suite.problems.front().k, suite.problems.front().n));
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    throw UserError("the suite has no such problem", place_of(suite, "problems", "--only"), name,
+                    fmt::format("{}, a label, or a size as in {}x{}x{}{}", fmt::join(known, ", "),
+                                suite.problems.front().m, suite.problems.front().k, suite.problems.front().n,
+                                did_you_mean(name, names)));
   }
+  const std::string of_sparsity = place_of(suite, "sparsity", "--sparsity");
   if (!selection.sparsity.empty() && suite.is_patterned())
-    throw UserError("a sparsity cannot be chosen", suite.name, fmt::format("{}", selection.sparsity.front()),
+    throw UserError("a sparsity cannot be chosen", of_sparsity, fmt::format("{}", selection.sparsity.front()),
                     "a pattern: a suite with \"patterns\" has the sparsity of each");
   for (const double sparsity : selection.sparsity) {
     if (!is_sparsity(sparsity))
-      throw UserError("a sparsity cannot be", suite.name, fmt::format("{}", sparsity), "from 0 to below 1");
+      throw UserError("a sparsity cannot be", of_sparsity, fmt::format("{}", sparsity),
+                      "from 0 to below 1" + as_share(sparsity));
   }
   for (const std::int64_t batch : selection.batch) {
     if (batch < 1 || batch > most_extent)
-      throw UserError("a batch cannot be", suite.name, std::to_string(batch),
+      throw UserError("a batch cannot be", place_of(suite, "batch", "--batch"), std::to_string(batch),
                       fmt::format("1 to {}", most_extent));
   }
+  const std::string of_groups = place_of(suite, "group_rows", "--V");
   for (const std::int64_t rows : selection.group_rows) {
     if (!suite.is_grouped())
-      throw UserError("groups of rows cannot be chosen", suite.name, fmt::format("V = {}", rows),
+      throw UserError("groups of rows cannot be chosen", of_groups, fmt::format("V = {}", rows),
                       "a suite with the field \"V\": this one has unstructured weights");
-    if (rows < 1 || rows > most_extent)
-      throw UserError("groups of rows cannot be", suite.name, fmt::format("V = {}", rows),
-                      fmt::format("1 to {}", most_extent));
+    if (const auto accepted = why_no_group_of(rows))
+      throw UserError("groups of rows cannot be", of_groups, fmt::format("V = {}", rows), *accepted);
   }
 }
 
 std::vector<PairPattern> chosen_patterns(const Suite& suite, const std::vector<std::string>& names) {
   if (!names.empty() && !suite.is_patterned())
-    throw UserError("a pattern cannot be chosen", suite.name, names.front(),
+    throw UserError("a pattern cannot be chosen", place_of(suite, "patterns", "--pattern"), names.front(),
                     "a suite with the field \"patterns\"");
   std::vector<PairPattern> all;
   for (const std::string& name : names) {
     const auto pattern = pair_pattern_named(name);
-    if (!pattern) throw UserError("there is no such pattern", suite.name, name, pair_pattern_spelling);
+    if (!pattern)
+      throw UserError("there is no such pattern", place_of(suite, "patterns", "--pattern"), name,
+                      pair_pattern_spelling);
     all.push_back(*pattern);
   }
   return chosen(all, suite.patterns);

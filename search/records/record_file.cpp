@@ -25,7 +25,7 @@ constexpr int version = 1;
 constexpr const char* cut_off = ".cut-off";
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path, int error) {
-  throw RuntimeError(fmt::format("cannot {} {}: {}", doing, path, std::strerror(error)));
+  refuse_path(doing, path, std::error_code(error, std::generic_category()));
 }
 
 /// A lock of the file while this object lives.
@@ -84,7 +84,11 @@ std::string header() {
 
 }  // namespace
 
-RecordFile::RecordFile(std::string path, Mode mode) : path_(std::move(path)) {
+RecordFile::RecordFile(std::string path, Mode mode, CallPlace place) : path_(std::move(path)) {
+  user_call(place, [&] { open_file(mode); });
+}
+
+void RecordFile::open_file(Mode mode) {
   const int flags = mode == Mode::append ? O_RDWR | O_APPEND | O_CREAT : O_RDONLY;
   descriptor_ = open(path_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0 && mode == Mode::read)

@@ -1,6 +1,7 @@
 // A file of records that several tuners write at once, and that a killed one leaves whole.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/search/records/records.h>
 
 #include <cstddef>
@@ -28,7 +29,7 @@ class RecordFile {
   };
   /// Reads what is there. UserError when there is no file to read, when it is another kind of file, or a
   /// database of another version; RuntimeError when the system cannot open or read it.
-  RecordFile(std::string path, Mode mode);
+  RecordFile(std::string path, Mode mode, CallPlace place = {});
   ~RecordFile();
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
@@ -43,7 +44,7 @@ class RecordFile {
   /// Reads what others have appended since.
   void refresh();
   /// Appends the record, with an id and a time where it has none, unless one of its key is there; false then.
-  /// RuntimeError when it cannot be written: the file is then as it was. UserError when the file has records
+  /// Where it cannot be written, errors as refuse_path(): the file is then as it was. UserError when the file has records
   /// of another architecture and `any_architecture` is false.
   bool append(Record record, bool any_architecture = false);
   /// Appends those whose key is not there, all at once or, where one is refused or cannot be written, none of
@@ -51,6 +52,7 @@ class RecordFile {
   std::size_t append_all(std::vector<Record> records, bool any_architecture = false);
 
  private:
+  void open_file(Mode mode);
   void read_new();
   void take_line(const std::string& line);
   void check_header(const std::string& line);

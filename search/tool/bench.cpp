@@ -42,12 +42,12 @@ class JsonLog {
   explicit JsonLog(const std::string& path) : path_(path) {
     if (path.empty()) return;
     file_.open(path, std::ios::app);
-    if (!file_) throw RuntimeError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+    if (!file_) refuse_path("write", path, std::error_code(errno, std::generic_category()));
   }
   void add(const std::string& line) {
     if (path_.empty()) return;
     file_ << line + "\n" << std::flush;
-    if (!file_) throw RuntimeError(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+    if (!file_) refuse_path("write", path_, std::error_code(errno, std::generic_category()));
   }
 
  private:
@@ -156,7 +156,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
   JsonLog log(options.json);
   MixedBench mixed{.problems = selection.problems,
                    .bench = options.bench,
-                   .records = records_of_files(options.databases),
+                   .records = of_option("--db", [&] { return records_of_files(options.databases); }),
                    .log = [&log](const std::string& line) { log.add(line); }};
   if (options.cold) mixed.bench.copies = 8;
   return bench_mixed(suites, named_device(options.device.empty() ? "cuda" : options.device), mixed);
@@ -164,6 +164,8 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
 
 int run(const BenchVerb& given) {
   BenchVerb options = given;
+  require_place_for("--plot", options.plot);
+  require_place_for("--json", options.json);
   const std::vector<Suite> suites = of_option("--suite", [&] { return read_suites(options.suite); });
   if (suites.size() > 1) return run_mixed(suites, options);
   const Suite& suite = suites.front();
@@ -180,7 +182,8 @@ int run(const BenchVerb& given) {
   if (cases.front().is_structured() && !options.data.empty())
     throw UserError("read weights do not fit the suite", "--data, suite " + suite.name, options.data,
                     "a suite without \"V\" and \"patterns\": weights of a structure are made, not read");
-  const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
+  const RealWeights real =
+      options.data.empty() ? RealWeights() : of_option("--data", [&] { return RealWeights(options.data); });
   JsonLog log(options.json);
   if (options.cold) options.bench.copies = 8;
   const Libraries libraries(device);
@@ -234,9 +237,9 @@ void add_bench(CLI::App& app, Action& action) {
   add_list(verb, "--pattern", selection.patterns,
            "in place of the suite's patterns: 2:4 and V:2:M, as 64:2:16");
   begin_group(verb, "Device");
-  add_option(verb, "--rounds", options.bench.rounds,
-             "samples of every contestant; simulated, orders of the warps")
-      ->check(CLI::Range(1, 10000));
+  only_from(add_option(verb, "--rounds", options.bench.rounds,
+                       "samples of every contestant; simulated, orders of the warps"),
+            1, 10000);
   verb.add_flag("--cold", options.cold, "eight kernels with other weights take turns, so that code is cold");
   begin_group(verb, "Schedule");
   verb.add_flag("--sweep", options.sweep,
@@ -244,7 +247,8 @@ void add_bench(CLI::App& app, Action& action) {
   add_list(verb, "--recipe", options.recipes, "see weft recipes; in place of all that fit the suite");
   add_list(verb, "--package", options.packages,
            "a folder of weft export, as one more contestant; built by cc, or $CC");
-  add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this");
+  add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this")
+      ->needs("--sweep");
   add_list(verb, "--db", options.databases, "trials of weft tune, for the column of the best found");
   begin_group(verb, "Output");
   add_option(verb, "--plot", options.plot, "of a simulated suite: an SVG file, the problems with K = 16");

@@ -23,7 +23,8 @@ int bench_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, con
         "the sparse tensor core does not fit the suite", suite.name,
         fmt::format("{} of {}", suite.is_convolution() ? "convolutions" : "products", name_of(suite.dtype)),
         "products of unstructured weights in f16");
-  const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
+  const RealWeights real =
+      options.data.empty() ? RealWeights() : of_option("--data", [&] { return RealWeights(options.data); });
   Table table({"M x K x N", "density", "pieces / blocks", "one width", "HB-ELL", "one width over HB-ELL",
                "dense", "HB-ELL bound by", "weights"});
   std::vector<SimulatedBlocks> results;

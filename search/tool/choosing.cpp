@@ -21,7 +21,7 @@ namespace {
 std::vector<StoredRecord> trials_of(const Algorithm& algorithm, const WeightMatrix& matrix,
                                     const ProblemOptions& options, const Target& target) {
   if (options.databases.empty()) return {};
-  std::vector<StoredRecord> trials = records_of_files(options.databases);
+  std::vector<StoredRecord> trials = of_option("--db", [&] { return records_of_files(options.databases); });
   TrialProblem problem;
   problem.kernel = options.op;
   problem.what = {algorithm, std::make_shared<const WeightMatrix>(matrix), formats::csr()};
@@ -92,7 +92,11 @@ Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const P
   if (options.format != automatic)
     with.formats = {of_option("--format", [&] { return parse_format(options.format); })};
   if (options.recipe != automatic) with.recipes = {parse_recipe(options.recipe).recipe->name};
-  return choose(algorithm, matrix, target, with);
+  // Of all ways there is one; only a format and a recipe that are named may leave none.
+  const auto make = [&] { return choose(algorithm, matrix, target, with); };
+  return options.recipe != automatic   ? of_option("--recipe", make)
+         : options.format != automatic ? of_option("--format", make)
+                                       : make();
 }
 
 Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,

@@ -1,8 +1,11 @@
 // weft db: what a database of trials holds.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/trials/record_export.h>
 #include <weft/search/trials/record_query.h>
@@ -10,8 +13,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 namespace weft::tool {
@@ -31,8 +36,41 @@ struct DbVerb {
   bool json = false;
 };
 
-CLI::Validator from_one() {
-  return CLI::Range(std::int64_t{1}, std::int64_t{1} << 62);
+constexpr std::int64_t most_rows = std::int64_t{1} << 62;
+
+/// One of the options that choose records: what it asks for alone, and what a record has.
+struct Wanted {
+  std::string flag, value;
+  RecordFilter filter;
+  std::function<std::string(const Record&)> value_of;
+};
+
+std::vector<Wanted> wanted_by(const RecordFilter& filter) {
+  std::vector<Wanted> all{
+      {"--kernel", filter.kernel, {.kernel = filter.kernel}, [](const Record& r) { return r.kernel; }},
+      {"--target", filter.target, {.target = filter.target}, [](const Record& r) { return r.target.name; }},
+      {"--measure", filter.measure, {.measure = filter.measure}, [](const Record& r) { return r.measure; }},
+      {"--recipe", filter.recipe, {.recipe = filter.recipe}, [](const Record& r) { return r.recipe; }},
+      {"--format", filter.format, {.format = filter.format}, [](const Record& r) { return r.pattern.kind; }}};
+  for (const auto& [name, size] : filter.sizes)
+    all.push_back(
+        {"--" + name, std::to_string(size), {.sizes = {{name, size}}}, [name = name](const Record& r) {
+           return std::to_string(r.problem.size(name));
+         }});
+  std::erase_if(all, [](const Wanted& one) { return one.value.empty(); });
+  return all;
+}
+
+/// An answer without records says nothing where a word was mistyped.
+void require_some(const std::vector<StoredRecord>& records, const RecordFilter& filter) {
+  for (const auto& [flag, value, one, value_of] : wanted_by(filter)) {
+    if (records.empty() || !selected(records, one).empty()) continue;
+    std::set<std::string> known;
+    for (const StoredRecord& stored : records) known.insert(value_of(stored.record));
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    throw UserError("no trial of the files is so", flag, value,
+                    fmt::format("{}{}", fmt::join(known, ", "), did_you_mean(value, names)));
+  }
 }
 
 /// The chosen records of the files; what could not be read goes to stderr.
@@ -48,10 +86,10 @@ std::vector<StoredRecord> records_of(const std::vector<std::string>& files, cons
   for (const std::string& path : files) {
     const RecordFile file(path, RecordFile::Mode::read);
     for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
-    const std::vector<StoredRecord> chosen = selected(file.records(), filter);
-    all.insert(all.end(), chosen.begin(), chosen.end());
+    all.insert(all.end(), file.records().begin(), file.records().end());
   }
-  return all;
+  require_some(all, filter);
+  return selected(all, filter);
 }
 
 std::string microseconds_of(const Record& record) {
@@ -169,6 +207,7 @@ int merge(const DbVerb& options) {
 }
 
 int export_to(const DbVerb& options) {
+  require_place_for("--out", options.out);
   const RecordForm form = record_form_named(options.form);
   const std::string text = exported(records_of(options.files, options), form);
   if (options.out.empty())
@@ -221,9 +260,9 @@ void add_filter(CLI::App& verb, DbVerb& options) {
   add_option(verb, "--recipe", options.filter.recipe, "only of one of weft recipes");
   add_option(verb, "--format", options.filter.format, "only of weights in one of weft formats");
   add_option(verb, "--status", options.filter.status, "only those that ended so");
-  add_option(verb, "--M", options.m, "only of so many rows")->check(from_one());
-  add_option(verb, "--K", options.k, "only of so many columns of the weights")->check(from_one());
-  add_option(verb, "--N", options.n, "only of so many columns of the dense operand")->check(from_one());
+  only_from(add_option(verb, "--M", options.m, "only of so many rows"), 1, most_rows);
+  only_from(add_option(verb, "--K", options.k, "only of so many columns of the weights"), 1, most_rows);
+  only_from(add_option(verb, "--N", options.n, "only of so many columns of the dense operand"), 1, most_rows);
 }
 
 CLI::App& add_part(CLI::App& verb, const std::shared_ptr<DbVerb>& options, Action& action, const char* name,
@@ -249,7 +288,7 @@ void add_db(CLI::App& app, Action& action) {
       "          weft db regret exhaustive.jsonl --searched tuned.jsonl");
   CLI::App& query_part = add_part(*verb, options, action, "query", "list trials",
                                   "weft db query weftdb.jsonl --limit 10", query);
-  add_option(query_part, "--limit", options->limit, "only so many, the fastest")->check(from_one());
+  only_from(add_option(query_part, "--limit", options->limit, "only so many, the fastest"), 1, most_rows);
   add_json_flag(query_part, options->json, "the records themselves, a line each");
   CLI::App& best_part = add_part(*verb, options, action, "best", "the fastest kernel of each problem",
                                  "weft db best weftdb.jsonl --target sm_90a", best);
@@ -270,10 +309,11 @@ void add_db(CLI::App& app, Action& action) {
                "weft db regret exhaustive.jsonl --searched tuned.jsonl", regret);
   add_option(regret_part, "--searched", options->searched,
              "database of the search; if left out, it is played through on the exhaustive times");
-  add_option(regret_part, "--trials", options->trials, "of a search that is played through")
-      ->check(CLI::Range(1, 1'000'000));
-  add_option(regret_part, "--seeds", options->seeds, "searches of a problem, of which the median counts")
-      ->check(CLI::Range(1, 10000));
+  only_from(add_option(regret_part, "--trials", options->trials, "of a search that is played through"), 1,
+            1'000'000);
+  only_from(
+      add_option(regret_part, "--seeds", options->seeds, "searches of a problem, of which the median counts"),
+      1, 10000);
   add_json_flag(regret_part, options->json);
 }
 

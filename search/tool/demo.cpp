@@ -27,7 +27,7 @@ std::string weights_file(const DemoVerb& options) {
   if (!options.weights.empty()) return options.weights;
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
-  if (error) throw RuntimeError("cannot make the folder " + options.out + ": " + error.message());
+  if (error) refuse_path("make the folder", options.out, error);
   const std::string file = (std::filesystem::path(options.out) / "layer.safetensors").string();
   const WeightMatrix layer = synthetic_layer({.rows = 512, .columns = 1152, .sparsity = 0.9});
   write_safetensors(file, {{"weight", to_dense(layer)}}, {{"origin", "weft, synthetic pruned layer"}});
@@ -72,6 +72,7 @@ void write_kernels(const DemoVerb& options, const Problem& problem) {
 int run(const DemoVerb& options) {
   ProblemOptions problem_options;
   problem_options.weights = weights_file(options);
+  problem_options.weights_word = "weights";
   problem_options.tensor = options.tensor;
   problem_options.n = options.n;
   const Device device = best_device();
@@ -109,7 +110,7 @@ void add_demo(CLI::App& app, Action& action) {
   add_option(verb, "weights", options.weights, "pruned weights; a generated layer where they are left out");
   begin_group(verb, "Problem");
   add_option(verb, "--tensor", options.tensor, "which tensor of the file");
-  add_option(verb, "--n", options.n, "columns of the dense operand");
+  only_from(add_option(verb, "--n", options.n, "columns of the dense operand"), 1, 1'000'000'000);
   begin_group(verb, "Output");
   add_option(verb, "--out", options.out, "folder for the kernels");
 }

@@ -1,13 +1,19 @@
 // How a verb is declared: its name, its page of help, and the options that it takes.
 #pragma once
 
+#include <weft/search/records/words.h>
 #include <weft/search/tool/help.h>
+#include <weft/search/tool/option_words.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
 #include <concepts>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 namespace weft::tool {
 
@@ -29,6 +35,25 @@ NewVerb<Options> new_verb(CLI::App& app, Action& action, const std::string& name
   return {*verb, *options};
 }
 
+/// The numbers that a value is made of.
+template <class Value>
+struct NumberIn {
+  using Type = Value;
+};
+template <class Value>
+struct NumberIn<std::optional<Value>> : NumberIn<Value> {};
+template <class Value>
+struct NumberIn<std::vector<Value>> : NumberIn<Value> {};
+
+/// The option takes numbers that its value can hold.
+template <class Number>
+void only_numbers(CLI::Option* option) {
+  using Limits = std::numeric_limits<Number>;
+  const std::string whole = std::is_signed_v<Number> ? "a whole number up to " : "a whole number from 0 to ";
+  only(option, std::integral<Number> ? whole + std::to_string(Limits::max()) : "a number",
+       [](const std::string& word) { return read_number<Number>(word).has_value(); });
+}
+
 /// An option. Its help shows what it is where it is left out, unless that is nothing, and else what it takes.
 template <std::equality_comparable Value>
 CLI::Option* add_option(CLI::App& verb, const std::string& name, Value& value, const std::string& text,
@@ -36,6 +61,8 @@ CLI::Option* add_option(CLI::App& verb, const std::string& name, Value& value, c
   CLI::Option* option = verb.add_option(name, value, text);
   if (takes != nullptr) option->type_name(takes);
   if (value != Value{}) option->capture_default_str();
+  using Number = typename NumberIn<Value>::Type;
+  if constexpr (std::is_arithmetic_v<Number> && !std::same_as<Number, bool>) only_numbers<Number>(option);
   return option;
 }
 

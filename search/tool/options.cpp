@@ -132,7 +132,9 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   if (area < 1 || matrix.columns % area != 0)
     throw UserError("the filter does not divide the weight's columns", "--filter",
                     fmt::format("{} columns, filter {}", matrix.columns, options.filter),
-                    "columns = channels * filter height * filter width");
+                    fmt::format("a filter whose height times width divides {}, the channels being the rest: "
+                                "--filter 1x1 does",
+                                matrix.columns));
   c.channels = matrix.columns / area;
   if (options.image.empty())
     throw UserError("a convolution needs the size of its image", "--image", "nothing", "--image 56x56");
@@ -189,6 +191,20 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
 
 }  // namespace
 
+void require_place_for(const std::string& flag, const std::string& path) {
+  namespace fs = std::filesystem;
+  const auto refuse = [&](const std::string& found) {
+    return UserError("a file cannot be written", flag + " " + path, found,
+                     "the path of a file in a folder that is there");
+  };
+  std::error_code error;
+  const fs::file_status there = fs::status(path, error);
+  if (!fs::status_known(there)) throw refuse(error.message());
+  if (there.type() == fs::file_type::directory) throw refuse("a folder");
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error)) throw refuse("no folder " + folder.string());
+}
+
 UserError with_option(const std::string& option, UserError::Report report) {
   if (!report.where.starts_with(option))
     report.where = report.where.empty() ? option : option + ", " + report.where;
@@ -206,10 +222,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
   begin_group(app, "Operands");
-  add_option(app, "--seed", options.seed, "of values not in the file")->check([](const std::string& text) {
-    return read_number<std::uint64_t>(text) ? std::string()
-                                            : text + " is none; accepted: a whole number from 0 to 2^64 - 1";
-  });
+  add_option(app, "--seed", options.seed, "of values not in the file");
   add_option(app, "--b", options.b, "random:1, ints:1, a file");
   add_option(app, "--bias", options.bias, "as --b, one a row", "B");
   add_option(app, "--activation", options.activation, "none, relu, gelu");
@@ -240,7 +253,7 @@ void add_databases_flag(CLI::App& app, ProblemOptions& options) {
 }
 
 void add_emitter_flag(CLI::App& app, std::string& emitter) {
-  add_option(app, "--emitter", emitter, "GPU code by llvm or cuda")->check(CLI::IsMember({"llvm", "cuda"}));
+  only(add_option(app, "--emitter", emitter, "GPU code by llvm or cuda"), {"llvm", "cuda"});
 }
 
 Emitter emitter_named(const std::string& name, bool on_gpu) {
@@ -311,7 +324,7 @@ struct Layer {
 
 Layer read_layer(const ProblemOptions& options) {
   Layer layer;
-  layer.matrix = of_option("--weights", [&] { return read_weights(options); });
+  layer.matrix = of_option(std::string(options.weights_word), [&] { return read_weights(options); });
   const DType own = is_float(layer.matrix.values.dtype()) ? layer.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);
   if (layer.matrix.pattern_only) {

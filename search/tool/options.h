@@ -43,6 +43,7 @@ inline constexpr std::string_view automatic = "auto";
 struct ProblemOptions {
   std::string op = "spmm";
   std::string weights;
+  std::string_view weights_word = "--weights";  ///< what names them
   std::string tensor;
   std::string dtype;
   std::string format = std::string(automatic);
@@ -133,6 +134,10 @@ Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const P
 /// The schedule that --schedule names.
 Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
                        const Target& target);
+
+/// UserError, naming the option, where no file of that path could be written: told before what takes long,
+/// and not after it. Nothing for an empty path.
+void require_place_for(const std::string& option, const std::string& path);
 
 /// The text of a file that an option names. UserError when it cannot be opened.
 std::string text_of_file(const std::string& path);

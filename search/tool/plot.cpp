@@ -1,5 +1,6 @@
 // weft plot: speed-ups of measured trials as one picture.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/search/report/trial_charts.h>
 #include <weft/search/tool/flags.h>
@@ -14,8 +15,13 @@ struct PlotVerb {
 };
 
 int run(const PlotVerb& options) {
+  require_place_for("--out", options.output);
   const std::vector<StoredRecord> records = records_of_files(options.databases);
   const report::Chart chart = report::speed_up_by_recipe(report::problems_of(records));
+  if (chart.series.empty())
+    throw UserError("there is nothing to plot", fmt::format("{}", fmt::join(options.databases, ", ")),
+                    fmt::format("{} trials, none that was right beside a dense product", records.size()),
+                    "trials of weft tune without --no-dense");
   write_bytes(options.output, report::svg_file_of(chart) + "\n");
   fmt::print(stderr, "wrote {}: {} lines of {} trials\n", options.output, chart.series.size(),
              records.size());

@@ -97,7 +97,7 @@ std::string text_of_progress(const std::string& what, const TuneStatus& status, 
 ProgressLine::ProgressLine(std::string what, ProgressStyle style)
     : what_(std::move(what)),
       style_(style),
-      terminal_(style == ProgressStyle::automatic && isatty(STDERR_FILENO) != 0),
+      terminal_(style == ProgressStyle::of_terminal && isatty(STDERR_FILENO) != 0),
       next_(std::chrono::steady_clock::now() + (terminal_ ? std::chrono::seconds(0) : between_lines)) {}
 
 ProgressLine::~ProgressLine() {

@@ -8,7 +8,7 @@
 
 namespace weft::tool {
 
-enum class ProgressStyle : std::uint8_t { automatic, plain, none };
+enum class ProgressStyle : std::uint8_t { of_terminal, plain, none };
 /// UserError that lists them when there is none of that name.
 ProgressStyle progress_style_named(const std::string& name);
 

@@ -159,6 +159,7 @@ std::string json_of(const PruneVerb& verb, const WeightMatrix& weights, const st
 }
 
 void check_out(const std::string& out) {
+  require_place_for("--out", out);
   if (out.empty() || out.ends_with(".safetensors") || out.ends_with(".npy")) return;
   throw UserError("the pruned weights cannot be written", "-o", out,
                   "a name that ends with .safetensors or .npy");
@@ -222,12 +223,11 @@ void add_prune(CLI::App& app, Action& action) {
   add_option(command, "--scores", verb.scores,
              "what each weight is worth, in place of |w|: a file with one matrix of that shape");
   begin_group(command, "Search");
-  add_option(command, "--seed", verb.options.seed, "of the search for a row order")
-      ->check(CLI::NonNegativeNumber);
-  add_option(command, "--attempts", verb.options.attempts,
-             "row orders that shfl_bw tries; 0: one to eight, by the size")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+  add_option(command, "--seed", verb.options.seed, "of the search for a row order");
+  only_from(add_option(command, "--attempts", verb.options.attempts,
+                       "row orders that shfl_bw tries; 0: one to eight, by the size")
+                ->capture_default_str(),
+            0, 1000);
   begin_group(command, "Output");
   add_option(command, "-o,--out", verb.out,
              "a .safetensors or .npy file; without it only the table is printed");

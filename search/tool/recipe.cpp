@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
+#include <weft/scheduler/limits/compilable.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
@@ -101,7 +102,19 @@ Schedule schedule_by_recipe(const RecipeChoice& choice, const Algorithm& algorit
                             std::shared_ptr<const SparseTensor> weights, const Target& target) {
   const Recipe& recipe = *choice.recipe;
   require_fitting(choice, *weights, target);
-  Schedule chosen = recipe.write(algorithm, weights, target, choice.point, CallPlace());
+  const auto write = [&](const KnobValues& point) {
+    Schedule schedule = recipe.write(algorithm, weights, target, point, CallPlace());
+    require_compilable(schedule, target);
+    return schedule;
+  };
+  const auto tried = [&] {
+    try {
+      return write(choice.point);
+    } catch (const UserError& refused) {
+      refuse_with_knob_left_out(refused, recipe.knobs, choice.point, write);
+    }
+  };
+  Schedule chosen = tried();
   if (is_left_to_default(recipe, chosen))
     throw UserError(
         fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,

@@ -7,6 +7,7 @@
 #include <weft/search/report/trials.h>
 #include <weft/search/spaces/space.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/trials/verdict.h>
 
@@ -63,6 +64,7 @@ void add_kernel(report::PageInput& page, const report::ProblemTrials& problem) {
 }
 
 int run(const ReportVerb& options) {
+  require_place_for("--output", options.output);
   report::PageInput page;
   page.files = options.databases;
   page.records = records_of_files(options.databases);

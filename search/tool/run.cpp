@@ -58,6 +58,7 @@ nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, c
 }
 
 int execute(const RunVerb& options, bool check) {
+  require_place_for("--out", options.out);
   const Device device = named_device(options.device);
   const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);
   const Problem problem = make_problem(options.problem, {.targets = {&target}});

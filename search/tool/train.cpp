@@ -78,6 +78,7 @@ std::string with_extension(const std::string& path, const char* extension) {
 }
 
 int run(const TrainVerb& options) {
+  require_place_for("--output", options.output);
   const TimingTable table = read_times(options);
   StudyOptions how;
   how.validation.folds = options.folds;
@@ -130,25 +131,26 @@ void add_train(CLI::App& app, Action& action) {
       run);
   begin_group(verb, "Problem");
   add_option(verb, "--db", options.databases, "files of trials, as weft tune writes them")->required();
-  add_option(verb, "--measure", options.measure,
-             "gpu, cpu, sim or model: which trials; the first that there are")
-      ->check(CLI::IsMember({"gpu", "cpu", "sim", "model"}));
+  only(add_option(verb, "--measure", options.measure,
+                  "gpu, cpu, sim or model: which trials; the first that there are"),
+       {"gpu", "cpu", "sim", "model"});
   begin_group(verb, "Tree");
   add_list(verb, "--max-height", options.heights,
            "heights of the tree to choose from, with commas; inf: unlimited (1,2,4,8,inf)");
-  add_list(verb, "--min-leaf", options.leaves,
-           "least problems of a leaf to choose from, below 1 a share of all (1,2,4,8,0.1,0.2)")
-      ->check(CLI::PositiveNumber);
-  add_option(verb, "--threshold", options.threshold, "share of the best performance that makes a class suit")
-      ->check(CLI::Range(0.5, 1.0));
+  only_above_zero(
+      add_list(verb, "--min-leaf", options.leaves,
+               "least problems of a leaf to choose from, below 1 a share of all (1,2,4,8,0.1,0.2)"));
+  only_between(add_option(verb, "--threshold", options.threshold,
+                          "share of the best performance that makes a class suit"),
+               0.5, 1);
   verb.add_flag("--raw", options.raw, "keep every fastest configuration as a class");
   add_option(verb, "--cv", options.folds,
              "parts that matrices are dealt into for judging, 2 or more; 0: each alone")
       ->capture_default_str();
   add_option(verb, "--seed", options.seed, "of the drawings");
   begin_group(verb, "Output");
-  add_list(verb, "--emit", options.emit, "c, cpp: the predictor as if statements, beside -o")
-      ->check(CLI::IsMember({"c", "cpp"}));
+  only(add_list(verb, "--emit", options.emit, "c, cpp: the predictor as if statements, beside -o"),
+       {"c", "cpp"});
   add_option(verb, "-o,--output", options.output, "where the predictor goes, as JSON");
   add_json_flag(verb, options.json);
 }

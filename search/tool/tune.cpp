@@ -90,21 +90,6 @@ double seconds_of(const std::string& text) {
   return total;
 }
 
-/// Told before a search that may take hours, and not after it.
-void require_place_for(const std::string& flag, const std::string& path) {
-  namespace fs = std::filesystem;
-  const auto refuse = [&](const std::string& found) {
-    return UserError("a file cannot be written", flag + " " + path, found,
-                     "the path of a file in a folder that is there");
-  };
-  std::error_code error;
-  const fs::file_status there = fs::status(path, error);
-  if (!fs::status_known(there)) throw refuse(error.message());
-  if (there.type() == fs::file_type::directory) throw refuse("a folder");
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty() && !fs::is_directory(folder, error)) throw refuse("no folder " + folder.string());
-}
-
 /// The newest target of the CUDA device, asked in a process of its own: this one must not open it.
 std::string target_of_gpu(int ordinal) {
   Worker worker([ordinal](const std::string&) {
@@ -235,7 +220,8 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
 /// second, …
 std::vector<NamedPoint> predicted_by(const std::string& path, const TrialProblem& problem,
                                      const std::vector<Space>& spaces, const Target& target) {
-  const Predictor predictor = predictor_of(text_of_file(path), path);
+  const Predictor predictor =
+      of_option("--predictor", [&] { return predictor_of(text_of_file(path), path); });
   std::set<std::string> formats;
   std::vector<std::pair<std::size_t, NamedPoint>> ranked;
   for (const Space& space : spaces) {
@@ -313,8 +299,13 @@ int search(TuneVerb options) {
 
 /// What a measured plan brought, into the database.
 int absorb(const TuneVerb& options) {
-  const RecordFile results =
-      of_option("--absorb", [&] { return RecordFile(results_file(options.absorb), RecordFile::Mode::read); });
+  const RecordFile results = of_option("--absorb", [&] {
+    const std::string path = results_file(options.absorb);
+    if (!std::filesystem::exists(path))
+      throw UserError("a plan has no results", options.absorb, "no file " + path,
+                      "a folder of --plan whose kernels weft measure, or its runner, has measured");
+    return RecordFile(path, RecordFile::Mode::read);
+  });
   for (const std::string& warning : results.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   RecordFile file(options.database, RecordFile::Mode::append);
   std::size_t added = 0;
@@ -357,8 +348,9 @@ int write_plan_of(const TuneVerb& options) {
     fmt::print("{}\n", json.dump(2));
     return exit_ok;
   }
-  fmt::print("{} points are in {}; on the machine with the GPU: weft measure {}\n", plan.points.size(),
-             options.plan, options.plan);
+  fmt::print("{} points are in {}; on the machine {}: weft measure {}\n", plan.points.size(), options.plan,
+             target.is_gpu() ? "with the GPU" : "that shall measure",
+             options.plan + (target.is_gpu() ? "" : " --measure cpu"));
   for (const std::string& reason : runner.left_out) fmt::print(stderr, "no kernel of {}\n", reason);
   if (runner.kernels > 0)
     fmt::print(
@@ -399,6 +391,9 @@ int run(const TuneVerb& given) {
   TuneVerb options = given;
   refuse_one_schedule(options.problem);
   options.tune.measure.measure = measure_named(options.measure);
+  if (!options.absorb.empty() && !options.plan.empty())
+    throw UserError("a plan is written and absorbed at once", "--absorb " + options.absorb,
+                    "--plan " + options.plan, "one of them: --plan first, --absorb when it is measured");
   if (!options.absorb.empty()) return absorb(options);
   if (options.problem.weights.empty())
     throw UserError("there is nothing to tune", "--weights", "nothing", "a file of pruned weights");
@@ -412,19 +407,14 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   add_option(verb, "--measure", options.measure, "gpu, cpu, sim or model");
   add_option(verb, "--device", tune.measure.device, "which CUDA device")->capture_default_str();
   begin_group(verb, "Times");
-  add_option(verb, "--time", options.duration, "stop after so long: 90s, 10m", "90s")
-      ->check([](const std::string& text) {
-        return text.empty() ? std::string("nothing was given; accepted: 90, 90s, 10m or 1h30m")
-                            : std::string();
-      });
-  add_option(verb, "--timeout", tune.measure.run_seconds, "seconds for running one")
-      ->check(CLI::PositiveNumber);
-  add_option(verb, "--build-timeout", tune.measure.build_seconds, "seconds for building one")
-      ->check(CLI::PositiveNumber);
-  add_option(verb, "--jobs", options.jobs, "at a time; else all cores")->check(CLI::Range(1, 1024));
-  add_option(verb, "--rounds", tune.measure.rounds, "samples of a time")->check(CLI::Range(1, 10000));
-  add_option(verb, "--copies", tune.measure.copies, "of operands, for cold caches")
-      ->check(CLI::Range(1, 1000));
+  only(add_option(verb, "--time", options.duration, "stop after so long: 90s, 10m", "90s"),
+       "90, 90s, 10m or 1h30m", [](const std::string& word) { return !word.empty(); });
+  only_above_zero(add_option(verb, "--timeout", tune.measure.run_seconds, "seconds for running one"));
+  only_above_zero(
+      add_option(verb, "--build-timeout", tune.measure.build_seconds, "seconds for building one"));
+  only_from(add_option(verb, "--jobs", options.jobs, "at a time; else all cores"), 1, 1024);
+  only_from(add_option(verb, "--rounds", tune.measure.rounds, "samples of a time"), 1, 10000);
+  only_from(add_option(verb, "--copies", tune.measure.copies, "of operands, for cold caches"), 1, 1000);
   add_option(verb, "--max-spill", tune.measure.most_spill_bytes, "bytes of a thread");
   verb.add_flag("--no-dense", options.no_baselines, "no times of dense products");
   verb.add_flag("--allow-arch", tune.any_architecture, "even to another GPU's file");
@@ -437,8 +427,8 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
 void add_search_flags(CLI::App& verb, TuneVerb& options) {
   begin_group(verb, "Schedule");
   add_option(verb, "--target", options.target, "see weft targets", "TARGET");
-  add_option(verb, "--trials", options.tune.trials, "with those in the database")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  only_from(add_option(verb, "--trials", options.tune.trials, "with those in the database"), 1,
+            1'000'000'000);
   add_option(verb, "--strategy", options.strategy,
              "ranked, random, exhaustive (all worth trying) or feasible (all that can run)");
   add_list(verb, "--recipes", options.recipes, "only these of weft recipes", "NAMES");

@@ -55,9 +55,12 @@ std::optional<Held> held_in(const Space& space, const KnobLimits& limits) {
     for (const std::string& word : words) {
       const std::int64_t value = space.value_of(knob, word);
       const auto& values = std::ranges::find(space.knobs(), knob, &ir::Knob::name)->values;
-      if (std::ranges::find(values, value) == values.end())
-        throw UserError("a knob does not have that value", fmt::format("--set {}", knob), word,
-                        fmt::format("{}", fmt::join(values, ", ")));
+      if (std::ranges::find(values, value) == values.end()) {
+        std::vector<std::string> known;
+        for (const std::int64_t each : values) known.push_back(space.word_of(knob, each));
+        throw UserError("a knob does not have that value", "TuneOptions::limits (--set), " + knob, word,
+                        fmt::format("{}", fmt::join(known, ", ")));
+      }
       held[knob].push_back(value);
     }
   }
@@ -109,9 +112,9 @@ void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
   for (const auto& [knob, words] : limits) {
     if (std::ranges::find(known, knob) != known.end()) continue;
     if (known.empty())
-      throw UserError("there is no such knob", "--set", knob,
+      throw UserError("there is no such knob", "TuneOptions::limits (--set)", knob,
                       "nothing: there is one point without knobs here");
-    throw UserError("there is no such knob", "--set", knob,
+    throw UserError("there is no such knob", "TuneOptions::limits (--set)", knob,
                     fmt::format("{}{}", fmt::join(std::set(known.begin(), known.end()), ", "),
                                 did_you_mean(knob, names)));
   }

@@ -33,7 +33,7 @@ namespace {
 void write(const std::string& folder, const Plan& plan, const std::vector<std::string>& files) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw RuntimeError("cannot make the folder " + folder + ": " + error.message());
+  if (error) refuse_path("make the folder", folder, error);
   Json json{{"weft_plan", version}, {"target", plan.target}, {"source", plan.source}};
   json["files"] = Json::object();
   for (const std::string& flag : files) {
@@ -56,14 +56,19 @@ JsonOrigin origin_of(const std::string& folder) {
 }
 
 /// UserError when it cannot be opened, as of every file that a user names.
-std::string text_of(const std::string& path) {
-  const io::File file(path);
-  return std::string(io::text_of(file.bytes()));
+std::string text_of(const JsonOrigin& origin) {
+  try {
+    const io::File file(origin.file);
+    return std::string(io::text_of(file.bytes()));
+  } catch (const UserError& error) {
+    const UserError::Report& report = error.report();
+    throw UserError(report.what, report.where, report.found, origin.accepted);
+  }
 }
 
 Plan read(const std::string& folder) {
   const JsonOrigin origin = origin_of(folder);
-  const Json json = parse_json(text_of(origin.file), origin);
+  const Json json = parse_json(text_of(origin), origin);
   const JsonFields fields(json, origin);
   require_version(fields, "weft_plan", version);
   Plan plan;
@@ -95,7 +100,7 @@ Plan read_plan(const std::string& folder, CallPlace place) {
 std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan, CallPlace place) {
   return user_call(place, [&] {
     const JsonOrigin origin = origin_of(folder);
-    const Json json = parse_json(text_of(origin.file), origin);
+    const Json json = parse_json(text_of(origin), origin);
     std::map<std::string, std::string> source = plan.source, files;
     JsonFields(json, origin).read("files", files);
     for (const auto& [flag, name] : files) source[flag] = (fs::path(folder) / name).string();

@@ -24,12 +24,12 @@ struct Plan {
 std::string plan_file(const std::string& folder);
 std::string results_file(const std::string& folder);
 
-/// Writes the plan, and copies what its source names by `files` (flags whose values are paths). RuntimeError
-/// when the folder cannot be written.
+/// Writes the plan, and copies what its source names by `files` (flags whose values are paths). Where
+/// the folder cannot be written, errors as refuse_path().
 void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files,
                 CallPlace place = {});
 /// The plan as it was written. UserError, naming the place in the file, when it is none or of another
-/// version; RuntimeError when there is no such file.
+/// version, or not there.
 Plan read_plan(const std::string& folder, CallPlace place = {});
 /// The source with files as they lie in the folder. Errors as read_plan().
 std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan,

@@ -19,8 +19,8 @@ struct PlanRunner {
 /// the folder. There `cc -O2 runner.c -ldl -lm -o runner && ./runner` measures every kernel and appends the
 /// lines that --absorb takes to results.jsonl; it needs libc and the driver. Of a large product a sample of
 /// rows is compared with the f64 reference, and everything else has to be finite. A point that spills more
-/// than `most_spill_bytes` is left out. RuntimeError when the folder cannot be written; UserError for results
-/// of a type that C has no name for; InternalError for a target that is no GPU.
+/// than `most_spill_bytes` is left out. Where the folder cannot be written, errors as refuse_path();
+/// UserError for results of a type that C has no name for; InternalError for a target that is no GPU.
 PlanRunner write_plan_runner(const std::string& folder, TrialProblem& problem,
                              const std::vector<Space>& spaces, const Target& target,
                              const std::vector<NamedPoint>& points, int jobs, std::int64_t most_spill_bytes);

@@ -73,10 +73,10 @@ struct TuneResult {
 /// format within reach (candidates.h).
 ///
 /// On a CUDA device call it before this process opens one: the trials' processes are copies of this one.
-/// RuntimeError when there is no device, or the file cannot be written; UserError when the device does not
-/// run the target, the measure knows nothing of it, the file is of another architecture, an option is out of
-/// its range, or the problem lacks its algorithm, weights or operands; InfeasibleError when no space has a
-/// point.
+/// RuntimeError when there is no device; where the file cannot be written, errors as refuse_path(); UserError
+/// when the device does not run the target, the measure knows nothing of it, the file is of another
+/// architecture, an option is out of its range, or the problem lacks its algorithm, weights or operands;
+/// InfeasibleError when no space has a point.
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
                 RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {},
                 CallPlace place = {});

@@ -87,7 +87,8 @@ void set_device(MeasureOptions& options, const std::string& device, const Target
     options.measure = target.is_gpu() ? Measure::sim : Measure::cpu;
     return;
   }
-  throw UserError("a schedule cannot be searched on that device", "tune", "'" + device + "'",
+  throw UserError("a schedule cannot be searched on that device", "tune",
+                  fmt::format("'{}', and a schedule of the target {}", device, target.name),
                   target.is_gpu() ? fmt::format("sim:{}, cuda, or cuda:<number> such as cuda:1", target.name)
                                   : "cpu, for a schedule of the target " + target.name);
 }

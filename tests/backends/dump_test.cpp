@@ -128,7 +128,12 @@ TEST_F(DumpFolder, EditedCudaSourceIsWhatCompileReturns) {
 
 TEST_F(DumpFolder, AFolderThatCannotBeMadeIsSaid) {
   write(root, "a file");
-  EXPECT_THROW(compile(gpu_schedule(), options(Emitter::llvm)), RuntimeError);
+  try {
+    compile(gpu_schedule(), options(Emitter::llvm));
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("cannot make the folder"), HasSubstr("WEFT_DUMP")));
+  }
 }
 
 TEST_F(DumpFolder, AFullDiskIsSaid) {

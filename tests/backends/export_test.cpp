@@ -206,11 +206,12 @@ TEST(Export, AWorkingFolderThatIsGoneIsAFailureOfThePlace) {
   std::string text;
   try {
     export_package("ffn", {{product(Extent::any("N"))}}, named("ffn"));
-  } catch (const RuntimeError& error) {
+  } catch (const UserError& error) {
     text = error.what();
   }
   std::filesystem::current_path(before);
-  EXPECT_THAT(text, testing::AllOf(HasSubstr("cannot write ffn"), HasSubstr("No such file or directory")));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("cannot write ffn"), HasSubstr("No such file or directory"),
+                                   HasSubstr("export_test.cpp:")));
 }
 
 TEST(Export, ErrorsNameTheLineOfTheCall) {
@@ -377,7 +378,7 @@ TEST_F(ExportFolder, WhatCannotBeAFolderIsRefused) {
   EXPECT_THAT(refusal_of(), HasSubstr("a package is a folder"));
   const Kernel kernel = product(Extent::any("N"));
   EXPECT_THROW(kernel.export_to("", named("layer")), UserError);
-  EXPECT_THROW(kernel.export_to("/proc/nowhere/ffn", named("layer")), RuntimeError);
+  EXPECT_THROW(kernel.export_to("/proc/nowhere/ffn", named("layer")), UserError);
 }
 
 TEST(Export, SizesAreFoundByTheirPlaceNotByTheirNumber) {

@@ -296,8 +296,9 @@ TEST(StepRows, ArgumentsThatARowDoesNotDeclareAreRefused) {
   EXPECT_THAT(thrown(s, {"split_k", {{"groups", std::int64_t{4}}, {"reduce", "shared"}}, {}}),
               HasSubstr("no loop"));
   EXPECT_THAT(thrown(s, {"split_k", {{{}, "k"}, {"groups", "shared"}}, {}}),
-              HasSubstr("groups = shared, where number stands"));
-  EXPECT_THAT(thrown(s, {"bind", {{{}, "m"}, {{}, std::int64_t{4}}}, {}}), HasSubstr("of another kind"));
+              HasSubstr("has a text where a number stands"));
+  EXPECT_THAT(thrown(s, {"bind", {{{}, "m"}, {{}, std::int64_t{4}}}, {}}),
+              HasSubstr("a number where a name stands"));
   EXPECT_THAT(thrown(s, {"balance", {{"parts", std::int64_t{2}}, {"parts", std::int64_t{4}}}, {}}),
               HasSubstr("has an argument twice"));
   EXPECT_THAT(thrown(s, {"fuse", {{{}, "m"}}, {}}), HasSubstr(".fuse(p, q)"));

@@ -309,38 +309,47 @@ std::optional<KnobValues> hb_ell_point(const Algorithm& algorithm,
   return point;
 }
 
+namespace {
+
+Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                       const HbEllKnobs& knobs) {
+  const RecipeNeeds needs{"hb_ell", "hb_ell with blocks of 16", "formats::hb_ell()"};
+  const std::string given = require_in_range("hb_ell", hb_ell_knobs(), knobs);
+  require_format(needs, algorithm, weights.get(), has_blocks_of_16);
+  if (formats::keeps_two_of_four(weights->format())) {
+    return v_n_m(std::move(algorithm), std::move(weights), target,
+                 {.tile_m = knobs.tile_m,
+                  .tile_n = knobs.tile_n,
+                  .tile_k = knobs.tile_k,
+                  .stages = knobs.stages,
+                  .warp_m = knobs.warp_m,
+                  .warp_n = knobs.warp_n,
+                  .groups = knobs.groups});
+  }
+  const ProductLoops loops = product_loops(algorithm);
+  require_halves(needs, algorithm, *weights);
+  if (loops.rows.empty() || algorithm.takes_any_weights())
+    refuse_recipe(needs, algorithm, "an algorithm of another form, or for weights of any size",
+                  "a product C[m, n] = sum of A[m, k] B[k, n] of weights of known size, for weights in "
+                  "hb_ell:pairs=1 a convolution too; else default_schedule(algorithm, weights, target)");
+  if (!has_tensor_cores_for(target, weights->dtype()))
+    return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+  if (is_simulated_only(target)) {
+    refuse_knobs(algorithm, knobs, target);
+    return hb_ell_swmma(std::move(algorithm), std::move(weights), target);
+  }
+  return with_recipe_named(needs.name, given, [&] {
+    const HbEllKnobs numbers = Numbers(algorithm, *weights, target, knobs)();
+    return Blocks(std::move(algorithm), std::move(weights), target, numbers)();
+  });
+}
+
+}  // namespace
+
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs, CallPlace place) {
-  return user_call(place, [&] {
-    const RecipeNeeds needs{"hb_ell", "hb_ell with blocks of 16", "formats::hb_ell()"};
-    const std::string given = require_in_range("hb_ell", hb_ell_knobs(), knobs);
-    require_format(needs, algorithm, weights.get(), has_blocks_of_16);
-    if (formats::keeps_two_of_four(weights->format())) {
-      return v_n_m(std::move(algorithm), std::move(weights), target,
-                   {.tile_m = knobs.tile_m,
-                    .tile_n = knobs.tile_n,
-                    .tile_k = knobs.tile_k,
-                    .stages = knobs.stages,
-                    .warp_m = knobs.warp_m,
-                    .warp_n = knobs.warp_n,
-                    .groups = knobs.groups});
-    }
-    const ProductLoops loops = product_loops(algorithm);
-    require_halves(needs, algorithm, *weights);
-    if (loops.rows.empty() || algorithm.takes_any_weights())
-      refuse_recipe(needs, algorithm, "an algorithm of another form, or for weights of any size",
-                    "a product C[m, n] = sum of A[m, k] B[k, n] of weights of known size, for weights in "
-                    "hb_ell:pairs=1 a convolution too; else default_schedule(algorithm, weights, target)");
-    if (!has_tensor_cores_for(target, weights->dtype()))
-      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
-    if (is_simulated_only(target)) {
-      refuse_knobs(algorithm, knobs, target);
-      return hb_ell_swmma(std::move(algorithm), std::move(weights), target);
-    }
-    return with_recipe_named(needs.name, given, [&] {
-      const HbEllKnobs numbers = Numbers(algorithm, *weights, target, knobs)();
-      return Blocks(std::move(algorithm), std::move(weights), target, numbers)();
-    });
+  return made_with_knobs(place, hb_ell_knobs(), knobs, [&](const HbEllKnobs& each) {
+    return schedule_with(algorithm, weights, target, each);
   });
 }
 

@@ -126,23 +126,28 @@ void require_together(const CpuRows& knobs, const CpuNest& nest, const Algorithm
     refuse(algorithm, "rows beyond 1", "a convolution, or weights in dense");
 }
 
+Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                       const CpuRows& knobs) {
+  require_format(needs, algorithm, weights.get(), is_taken);
+  const std::string given = require_in_range(needs.name, cpu_rows_knobs(), knobs);
+  if (target.is_gpu()) refuse_recipe(needs, algorithm, "the target " + target.name, "cpu");
+  CpuNest nest = cpu_nest(algorithm, weights->format());
+  if (nest.rows.empty())
+    refuse_recipe(needs, algorithm, "no rows of the weights by which the results go",
+                  "a product or a convolution, or default_schedule(algorithm, weights, target)");
+  const CpuRows chosen = chosen_for(knobs, nest, algorithm, entries_of_row(*weights));
+  require_together(chosen, nest, algorithm);
+  return with_recipe_named(needs.name, given, [&] {
+    return Steps(Schedule(std::move(algorithm), std::move(weights), target), std::move(nest), chosen)();
+  });
+}
+
 }  // namespace
 
 Schedule cpu_rows(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuRows& knobs, CallPlace place) {
-  return user_call(place, [&] {
-    require_format(needs, algorithm, weights.get(), is_taken);
-    const std::string given = require_in_range(needs.name, cpu_rows_knobs(), knobs);
-    if (target.is_gpu()) refuse_recipe(needs, algorithm, "the target " + target.name, "cpu");
-    CpuNest nest = cpu_nest(algorithm, weights->format());
-    if (nest.rows.empty())
-      refuse_recipe(needs, algorithm, "no rows of the weights by which the results go",
-                    "a product or a convolution, or default_schedule(algorithm, weights, target)");
-    const CpuRows chosen = chosen_for(knobs, nest, algorithm, entries_of_row(*weights));
-    require_together(chosen, nest, algorithm);
-    return with_recipe_named(needs.name, given, [&] {
-      return Steps(Schedule(std::move(algorithm), std::move(weights), target), std::move(nest), chosen)();
-    });
+  return made_with_knobs(place, cpu_rows_knobs(), knobs, [&](const CpuRows& each) {
+    return schedule_with(algorithm, weights, target, each);
   });
 }
 

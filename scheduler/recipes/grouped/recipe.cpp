@@ -43,17 +43,23 @@ const Kind of_pairs{{"v_n_m", "n_m, v_n_m, column_quads or hb_ell:pairs=1", "for
                     formats::keeps_two_of_four,
                     v_n_m_tiles};
 
-Schedule made(const Kind& kind, Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-              const Target& target, const ShflBwKnobs& knobs, CallPlace place) {
-  return user_call(place, [&] {
-    const std::string given = require_in_range(kind.needs.name, shfl_bw_knobs(), knobs);
-    require_format(kind.needs, algorithm, weights.get(), kind.is_format);
-    if (!has_grouped_product(kind.needs, algorithm, *weights, target))
-      return left_to_default(kind.needs, std::move(algorithm), std::move(weights), target, given);
-    const ShflBwKnobs chosen = kind.tiles(algorithm, *weights, target, knobs);
-    return with_recipe_named(kind.needs.name, given, [&] {
-      return grouped_product(std::move(algorithm), std::move(weights), target, chosen);
-    });
+Schedule schedule_with(const Kind& kind, Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
+                       const Target& target, const ShflBwKnobs& knobs) {
+  const std::string given = require_in_range(kind.needs.name, shfl_bw_knobs(), knobs);
+  require_format(kind.needs, algorithm, weights.get(), kind.is_format);
+  if (!has_grouped_product(kind.needs, algorithm, *weights, target))
+    return left_to_default(kind.needs, std::move(algorithm), std::move(weights), target, given);
+  const ShflBwKnobs chosen = kind.tiles(algorithm, *weights, target, knobs);
+  return with_recipe_named(kind.needs.name, given, [&] {
+    return grouped_product(std::move(algorithm), std::move(weights), target, chosen);
+  });
+}
+
+Schedule made(const Kind& kind, const Algorithm& algorithm,
+              const std::shared_ptr<const SparseTensor>& weights, const Target& target,
+              const ShflBwKnobs& knobs, CallPlace place) {
+  return made_with_knobs(place, shfl_bw_knobs(), knobs, [&](const ShflBwKnobs& each) {
+    return schedule_with(kind, algorithm, weights, target, each);
   });
 }
 
@@ -120,12 +126,12 @@ std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs() {
 
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs, CallPlace place) {
-  return made(of_groups, std::move(algorithm), std::move(weights), target, knobs, place);
+  return made(of_groups, algorithm, weights, target, knobs, place);
 }
 
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs, CallPlace place) {
-  return made(of_pairs, std::move(algorithm), std::move(weights), target, knobs, place);
+  return made(of_pairs, algorithm, weights, target, knobs, place);
 }
 
 Recipe shfl_bw_recipe() {

@@ -28,4 +28,33 @@ void require_in_range(std::string_view recipe, const RecipeKnob& knob, std::int6
                   fmt::format("{} = {}", knob.name, value), std::move(accepted));
 }
 
+void refuse_with_knob_left_out(const UserError& refused, std::span<const RecipeKnob> knobs,
+                               const KnobValues& given, const std::function<void(const KnobValues&)>& make) {
+  const auto works = [&](const KnobValues& point) {
+    try {
+      make(point);
+      return true;
+    } catch (const UserError&) {
+      return false;
+    }
+  };
+  std::string left_out;
+  for (const auto& [name, value] : given) {
+    KnobValues others = given;
+    others.erase(name);
+    const RecipeKnob* knob = knob_named(knobs, name);
+    if (knob == nullptr || !works(others)) continue;
+    left_out = name + " = " + knob->word_of(value);
+    break;
+  }
+  if (left_out.empty() && given.size() > 1 && works({})) left_out = "all knobs";
+  UserError::Report report = refused.report();
+  // Behind the first line may stand the program.
+  if (!left_out.empty())
+    report.accepted.insert(std::min(report.accepted.find('\n'), report.accepted.size()),
+                           "; tried, and legal: " + left_out + " left out");
+  if (dynamic_cast<const InfeasibleError*>(&refused) != nullptr) throw InfeasibleError(std::move(report));
+  throw UserError(std::move(report));
+}
+
 }  // namespace weft

@@ -2,10 +2,12 @@
 // family of recipes has its lists.
 #pragma once
 
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/constraint.h>
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -127,6 +129,29 @@ KnobValues values_of(std::span<const KnobField<Knobs>> fields, const Knobs& knob
     if (const std::optional<std::int64_t> value = field.get(knobs)) point[std::string(field.name)] = *value;
   }
   return point;
+}
+
+/// Throws what a recipe refused, and names a knob without which it works, where leaving out one of those that
+/// were given, or all, does: `make` tries others.
+[[noreturn]] void refuse_with_knob_left_out(const UserError& refused, std::span<const RecipeKnob> knobs,
+                                            const KnobValues& given,
+                                            const std::function<void(const KnobValues&)>& make);
+
+/// What a recipe makes with its knobs. Where the user's own call asked for it and it is refused, other knobs
+/// are tried.
+template <class Knobs, class Make>
+auto made_with_knobs(CallPlace place, std::span<const KnobField<Knobs>> fields, const Knobs& knobs,
+                     const Make& make) {
+  const SourcePlace own(place);
+  return user_call(own, [&] {
+    try {
+      return make(knobs);
+    } catch (const UserError& refused) {
+      if (detail::UserCall::outermost() != &own) throw;
+      refuse_with_knob_left_out(refused, rows_of(fields), values_of(fields, knobs),
+                                [&](const KnobValues& point) { make(knobs_of(fields, point)); });
+    }
+  });
 }
 
 /// UserError for a knob out of its range: which, its number, and the numbers that there are.

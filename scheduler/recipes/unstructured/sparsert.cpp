@@ -205,37 +205,44 @@ SparseRtForm form_beside_pieces(std::int64_t stored, std::int64_t dense_columns,
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
 }
 
+namespace {
+
+Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                       const SparseRtKnobs& knobs) {
+  const RecipeNeeds needs{"sparsert", "csr", "formats::csr()"};
+  const std::string given = require_in_range("sparsert", sparsert_knobs(), knobs);
+  require_format(needs, algorithm, weights.get(), [](const Format& format) { return format.name == "csr"; });
+  if (algorithm.takes_any_weights())
+    refuse_recipe(needs, algorithm, "an algorithm for weights of any size",
+                  "weights whose size is known, which become code; else default_schedule(algorithm, weights, "
+                  "target)");
+  if (!target.is_gpu())
+    return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+  const ConvolutionLoops of_image = convolution_loops(algorithm);
+  if (!of_image.filters.empty() && weights->array("values").size() <= most_baked_entries)
+    return with_recipe_named(needs.name, given, [&] {
+      return sparsert_convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
+    });
+  const ProductLoops loops = product_loops(algorithm);
+  if (loops.columns.empty())
+    return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+  SparseRtKnobs chosen = knobs;
+  if (knobs.form == SparseRtForm::chosen) chosen.form = chosen_form(algorithm, *weights, target, loops);
+  refuse_idle(knobs, chosen.form, algorithm.name);
+  Schedule result = with_recipe_named(needs.name, given, [&] {
+    return of_form(std::move(algorithm), std::move(weights), target, loops, chosen);
+  });
+  const Operand& output = result.algorithm().operands.back();
+  if (bytes_of(output) >= bytes_of_many_results) result.stream_results(output.name);
+  return result;
+}
+
+}  // namespace
+
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs, CallPlace place) {
-  return user_call(place, [&] {
-    const RecipeNeeds needs{"sparsert", "csr", "formats::csr()"};
-    const std::string given = require_in_range("sparsert", sparsert_knobs(), knobs);
-    require_format(needs, algorithm, weights.get(),
-                   [](const Format& format) { return format.name == "csr"; });
-    if (algorithm.takes_any_weights())
-      refuse_recipe(
-          needs, algorithm, "an algorithm for weights of any size",
-          "weights whose size is known, which become code; else default_schedule(algorithm, weights, "
-          "target)");
-    if (!target.is_gpu())
-      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
-    const ConvolutionLoops of_image = convolution_loops(algorithm);
-    if (!of_image.filters.empty() && weights->array("values").size() <= most_baked_entries)
-      return with_recipe_named(needs.name, given, [&] {
-        return sparsert_convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
-      });
-    const ProductLoops loops = product_loops(algorithm);
-    if (loops.columns.empty())
-      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
-    SparseRtKnobs chosen = knobs;
-    if (knobs.form == SparseRtForm::chosen) chosen.form = chosen_form(algorithm, *weights, target, loops);
-    refuse_idle(knobs, chosen.form, algorithm.name);
-    Schedule result = with_recipe_named(needs.name, given, [&] {
-      return of_form(std::move(algorithm), std::move(weights), target, loops, chosen);
-    });
-    const Operand& output = result.algorithm().operands.back();
-    if (bytes_of(output) >= bytes_of_many_results) result.stream_results(output.name);
-    return result;
+  return made_with_knobs(place, sparsert_knobs(), knobs, [&](const SparseRtKnobs& each) {
+    return schedule_with(algorithm, weights, target, each);
   });
 }
 

@@ -40,6 +40,18 @@ class NestFinder {
  private:
   Reason other_shape(const std::string& found) const { return other_shape_than_baked(found, loop_); }
 
+  /// What to write instead: the loop over rows that stands inside, where one does.
+  std::string rows_of_a_block() const {
+    const std::string accepted = "one serial loop over the rows of a block, around their sums: ";
+    for (const std::string& name : loop_names(program_.body)) {
+      const auto loops = find_loops(program_.body, name);
+      if (name == loop_ || loops.size() != 1 || !stands_inside(program_.body, name, loop_)) continue;
+      if (loops.front()->role == ir::LoopRole::rows && ir::constant_iterations(*loops.front()))
+        return accepted + Step{"bake_values", {{{}, name}}, {}}.cpp();
+    }
+    return accepted + "split the rows first";
+  }
+
   /// Preconditions 1, 2 and 6.
   std::optional<Reason> find_rows() {
     if (auto missing = require_loop(program_, loop_)) return missing;
@@ -47,14 +59,13 @@ class NestFinder {
       const bool balanced = ir::any<ir::For>(program_.body, [](const ir::For& loop) {
         return loop.role == ir::LoopRole::rows && ir::any<ir::Load>(loop.begin);
       });
-      return Reason{
-          2, std::move(found),
-          scattered_ ? "weights that are stored row by row, as pack(weights, formats::csr()) makes them"
-          : balanced ? "blocks of as many rows each: weights packed with a row order "
-                       "(csr:order=dealt,rows=64) and split instead of balance"
-                     : "one serial loop over the rows of a block, around their sums: split the rows "
-                       "first",
-          loop_};
+      return Reason{2, std::move(found),
+                    scattered_
+                        ? "weights that are stored row by row, as pack(weights, formats::csr()) makes them"
+                    : balanced ? "blocks of as many rows each: weights packed with a row order "
+                                 "(csr:order=dealt,rows=64) and split instead of balance"
+                               : rows_of_a_block(),
+                    loop_};
     };
     if (ir::role_of(program_.body, loop_) == ir::LoopRole::groups)
       return Reason{2, fmt::format("{} goes over groups that share a sum", loop_),

@@ -49,7 +49,7 @@ std::optional<Reason> require_loop(const ir::Program& program, const std::string
     meant = fmt::format("; the nearest is {}", nearest);
   }
   return Reason{1,
-                fmt::format("no loop is called {}", name),
+                fmt::format("no loop is called {}", name.empty() ? "\"\"" : name),
                 fmt::format("one of the loops {}{}", fmt::join(names, ", "), meant),
                 {}};
 }

@@ -193,9 +193,10 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
   const WrongWords all[] = {
       {"verify --weights w.npy --n 8 --device sim:sm_91", "did you mean sim:sm_90?"},
       {"verify --weights w.npy --n 8 --b random", "accepted: random:7, ints:7, zeros"},
-      {"verify --weights w.npy --n 8 --alpha two", "accepted: --alpha FLOAT: factor of the sum"},
-      {"tune --weights w.npy --n 8 --trials ten", "accepted: --trials INT"},
-      {"compile --weights w.npy --n 8 --emitter llwm", "accepted: --emitter TEXT:{llvm,cuda}"},
+      {"verify --weights w.npy --n 8 --alpha two", "accepted: a number: factor of the sum"},
+      {"tune --weights w.npy --n 8 --trials ten",
+       "accepted: a whole number from 1 to 1000000000: with those"},
+      {"compile --weights w.npy --n 8 --emitter llwm", "accepted: llvm, cuda: GPU code"},
       {"inspect w.npy --format csr", "accepted: --help"},
       {"export --weights w.npy --n 512:1 --archs sm_80 -o ffn", "is between them: 1:512"},
       {"export --weights w.npy --n 9:15:8 --archs sm_80 -o ffn", "is between them: 9:15"},
