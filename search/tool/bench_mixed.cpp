@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace weft::tool {
@@ -81,14 +82,28 @@ class Bench {
       line.choice = choice;
     }));
     const CaseResult result = measure(suite, chosen, RealWeights(), device_, contestants, options_.bench);
-    options_.log(json_line(result, {suite.name, device_.name(), device_.description().model, target_.name,
-                                    libraries_.versions(), options_.bench.rounds}));
+    const std::string measured =
+        json_line(result, {suite.name, device_.name(), device_.description().model, target_.name,
+                           libraries_.versions(), options_.bench.rounds});
+    options_.log(line.choice ? with_expected(measured, *line.choice) : measured);
     take(line, result);
     line.found = best_found(make_workload(chosen, suite.dtype, RealWeights()), target_, options_.records);
     return line;
   }
 
  private:
+  /// What was measured, and what was expected before.
+  static std::string with_expected(const std::string& measured, const Choice& choice) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(measured);
+    const Way& way = choice.first();
+    json["expected"] = {{"way", way.text()},
+                        {"us", way.microseconds},
+                        {"measured", way.measured},
+                        {"verdict", choice.verdict()}};
+    if (choice.dense) json["expected"]["dense_us"] = choice.dense->microseconds;
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }
+
   static void take(Line& line, const CaseResult& result) {
     const Entry* own = best_of_weft(result);
     if (own != nullptr) line.automatic = own->timing.median;

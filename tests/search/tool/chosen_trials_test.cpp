@@ -65,8 +65,13 @@ TEST_F(TuneVerb, BenchOfMixedProblemsHasWhatIsChosenBesideTheBestFound) {
     {"id": 3, "op": "conv2d", "C": 8, "F": 16, "H": 9, "W": 9, "R": 3, "S": 3, "groups": 4, "dtype": "f32",
      "sparsity": 0.5, "pattern": "unstructured"}]})";
   const ProcessResult all =
-      weft({"bench", "--suite", "s.json", "--device", "cpu", "--rounds", "1", "--db", "t.jsonl"});
+      weft({"bench", "--suite", "s.json", "--device", "cpu", "--rounds", "1", "--db", "t.jsonl", "--json",
+            "times.jsonl"});
   EXPECT_EQ(all.exit_code, 0) << all.error;
+  std::ifstream times(path("times.jsonl"));
+  std::string first;
+  std::getline(times, first);
+  EXPECT_THAT(first, HasSubstr(R"("expected":{"way":"cpu_rows)"));
   EXPECT_THAT(all.output, HasSubstr("best found us"));
   EXPECT_THAT(all.output, HasSubstr("best found over auto: "));
   EXPECT_THAT(all.output, HasSubstr("f16, 50 % zero, 2:4"));
