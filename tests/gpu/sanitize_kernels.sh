@@ -56,6 +56,9 @@ row_groups() {
     filters $V shfl_bw:blocks=3
   done
   filters 64 shfl_bw sm_80
+  for layout in nchw nhwc; do
+    echo "--op conv2d --dtype f16 --format shfl_bw:V=64 --filter 3x3 --image 9x7 --pad 1 --batch 3 --layout $layout --recipe shfl_bw --target sm_90a $(made 192 288 sparsity=0.75,V=64)"
+  done
   for V in 16 64; do
     echo "--op spmm --dtype f16 --format vector_wise:V=$V --n 131 --recipe shfl_bw --target sm_90a $epilogue $(made 130 515 sparsity=0.9,V=$V)"
     echo "--op spmm --dtype bf16 --format vector_wise:V=$V --n 9 --recipe shfl_bw --target sm_80 $(made 131 77 sparsity=0.9,V=$V)"
