@@ -239,7 +239,8 @@ class Gather {
                         [&](const Expr& round, const Expr& element) {
                           return ir::store(copy_.destination, at(copy_.destination_begin, place(round)),
                                            ir::select(ir::substitute(inside, place(round)), element, zero));
-                        }});
+                        }},
+                       copies_written_out(rounds));
   }
 
   /// The places of a product take little to compute once they are written out; those of an image, which are

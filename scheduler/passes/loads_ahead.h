@@ -15,11 +15,11 @@ struct ElementRound {
   std::function<ir::Stmt(const ir::Expr& round, const ir::Expr& loaded)> store;
 };
 
-/// `rounds` rounds, in which a thread loads the elements of several before it stores the first of them: one
-/// after the other, each would wait for memory. `like` is the buffer that elements come from; `name` begins
-/// the names of loops and registers.
+/// `rounds` rounds, in which a thread loads 16 elements before it stores the first of them: one after the
+/// other, each would wait for memory. `like` is the buffer that elements come from, `kind` the loop over such
+/// batches; `name` begins the names of loops and registers.
 ir::Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const std::string& name,
-                     const ElementRound& element);
+                     const ElementRound& element, ir::LoopKind kind = ir::LoopKind::serial);
 
 /// The index of a dimension, moved inside the buffer where it may lie beyond, so that something can be read
 /// there. Of what it reads itself, negative numbers, which mark padding, become zero.
