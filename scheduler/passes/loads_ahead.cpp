@@ -1,4 +1,3 @@
-#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/loads_ahead.h>
 
 #include <utility>
@@ -28,8 +27,6 @@ Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const st
 }
 
 Expr moved_inside(const ir::Buffer& buffer, std::size_t dimension, Expr index, const ir::Ranges& ranges) {
-  index = ir::rewrite<ir::Load>(
-      index, [](const ir::Load&, const Expr& load) { return ir::maximum(load, ir::integer(0)); });
   const Expr& size = buffer.shape[dimension];
   if (!ir::always(ir::integer(0) <= index, ranges)) index = ir::maximum(index, ir::integer(0));
   return ir::always(index < size, ranges) ? index : ir::minimum(index, size - 1);

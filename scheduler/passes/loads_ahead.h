@@ -22,7 +22,7 @@ ir::Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, cons
                      const ElementRound& element, ir::LoopKind kind = ir::LoopKind::serial);
 
 /// The index of a dimension, moved inside the buffer where it may lie beyond, so that something can be read
-/// there. Of what it reads itself, negative numbers, which mark padding, become zero.
+/// there.
 ir::Expr moved_inside(const ir::Buffer& buffer, std::size_t dimension, ir::Expr index,
                       const ir::Ranges& ranges);
 
