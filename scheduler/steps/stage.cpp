@@ -248,8 +248,12 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   std::vector<std::string> used;
   std::vector<Expr> shape;
   std::vector<Expr> indices;
+  // Which threads an iteration gets, all loops of an axis decide together.
+  std::set<LoopKind> axes;
+  for (const auto& [name, loop] : loops)
+    if (ir::is_within_block(loop.kind) && ir::uses(value, name)) axes.insert(loop.kind);
   for (const std::string& name : loop_names(body)) {
-    if (!ir::uses(value, name)) continue;
+    if (!ir::uses(value, name) && !axes.contains(loops.at(name).kind)) continue;
     if (!ir::is_constant(program, loops.at(name).extent))
       return Reason{4, fmt::format("{} runs over {} iterations", name, ir::print(loops.at(name).extent)),
                     "loops of constant extents", name};

@@ -130,6 +130,16 @@ TEST(KeptConditions, CopiesToRegistersAskNoMoreThanTheFirstRead) {
   expect_right_by_both(s);
 }
 
+/// B depends on q alone, but p is bound to lanes as well, so that a lane's q is what both say.
+TEST(KeptConditions, CopiesToRegistersAreOfTheLanesThatRead) {
+  const Tensor<f32, 2> a("A", {3, 8}), b("B", {11, 7});
+  const Tensor<f32, 3> c("C", {11, 3, 7});
+  const Algorithm product = algorithm("product", c(m, p, q) = sum(k, a(p, k) * b(m, q)));
+  Schedule s = schedule(product, target_named("sm_80"));
+  s.bind(q, lane).bind(p, lane).stage(std::string("B"), registers, at = m);
+  expect_right(s);
+}
+
 /// The sum asks for H inside, the result does not.
 TEST(KeptConditions, CopiesToRegistersServeEveryRead) {
   const Tensor<f32, 1> d("D", {8}), e("E", {8}), c("C", {8});
