@@ -157,6 +157,7 @@ Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm:
   result.module = std::make_unique<llvm::Module>(program.program.name, context);
   result.module->setTargetTriple(machine.getTargetTriple().str());
   result.module->setDataLayout(machine.createDataLayout());
+  check_choices(program);
   result.emitted = Emitter(*result.module, program, capabilities_of(machine, context)).emit();
   check_masks(program, *result.module);
   check_length_after(program, *result.module);

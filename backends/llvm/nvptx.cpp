@@ -283,6 +283,7 @@ std::size_t end_of_header(const std::string& ptx) {
 std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
   const Effort effort = effort_for(program);
   if (!effort.straight_line) check_length_before(program);
+  check_choices(program);
   Generation generation(program, program.program.body, target, effort);
   const Emitted emitted = Emitter(generation.module(), program, generation.capabilities()).emit();
   if (!effort.straight_line) check_length_after(program, generation.module());

@@ -6,6 +6,7 @@
 #include <weft/backends/llvm/analysis.h>
 #include <weft/backends/llvm/program_length.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -32,6 +33,8 @@ constexpr std::int64_t most_branches = std::int64_t{1} << 13;
 constexpr std::int64_t most_crossings_on_gpu = std::int64_t{1} << 28;
 constexpr std::int64_t most_crossings_on_cpu = std::int64_t{1} << 25;
 constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 15;
+/// Lanes of stores behind conditions of vectorized loops, masked or not: writing them takes 20 us each.
+constexpr std::int64_t most_chosen_lanes = std::int64_t{1} << 19;
 
 /// What makes a program long and is named in its schedule.
 struct LongParts {
@@ -129,6 +132,22 @@ void check_length_after(const ThreadProgram& program, const llvm::Module& module
     refuse(program, fmt::format("{} instructions with {} branches among them", instructions, branches),
            fmt::format("at most {} instructions and {} branches, and {} of one times the other",
                        most_instructions, most_branches, most_crossings));
+}
+
+void check_choices(const ThreadProgram& program) {
+  std::int64_t lanes = 0;
+  const auto count = [&](const auto& again, const ir::Stmt& stmt, std::int64_t around, bool chosen) -> void {
+    if (stmt.as<ir::Store>() != nullptr && chosen) lanes += around;
+    const auto* loop = stmt.as<ir::For>();
+    const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
+    if (extent != nullptr && loop->kind == ir::LoopKind::vectorized) around *= *extent;
+    chosen = chosen || (around > 1 && stmt.as<ir::If>() != nullptr);
+    each_child(stmt, [&](const ir::Stmt& child) { again(again, child, around, chosen); });
+  };
+  if (program.program.body.defined()) count(count, program.program.body, 1, false);
+  if (lanes > most_chosen_lanes)
+    refuse(program, fmt::format("{} lanes of writes behind conditions of vectorized loops", lanes),
+           fmt::format("at most {} lanes", most_chosen_lanes));
 }
 
 void check_masks(const ThreadProgram& program, const llvm::Module& module) {
