@@ -220,9 +220,9 @@ class Gather {
   bool is_loaded() const {
     const bool goes_on = copy_.asynchronous && length_ * size() >= least_asynchronous_bytes;
     const Expr whole = condition();
-    return length_ == 1 && !goes_on && copy_.destination->scope == ir::Scope::shared &&
-           copy_.source->scope == ir::Scope::global && !guards_its_place(whole) &&
-           ir::same(asked_in_turn(whole), whole);
+    return length_ == 1 && !goes_on && has_elements(*copy_.source) &&
+           copy_.destination->scope == ir::Scope::shared && copy_.source->scope == ir::Scope::global &&
+           !guards_its_place(whole) && ir::same(asked_in_turn(whole), whole);
   }
 
   /// An element a round, of which each thread loads several before it stores them.

@@ -1,5 +1,6 @@
 #include <weft/scheduler/passes/loads_ahead.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::passes {
@@ -24,6 +25,13 @@ Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const st
                               : ir::for_loop({name + ".round", ir::integer(0), ir::integer(full), kind, step,
                                               several(some * under_way, under_way)}),
                     several(ir::integer(full * under_way), rounds % under_way)});
+}
+
+bool has_elements(const ir::Buffer& buffer) {
+  return buffer.name == buffer.tensor || std::ranges::all_of(buffer.shape, [](const Expr& size) {
+           const std::int64_t* number = ir::integer_value(size);
+           return number != nullptr && *number > 0;
+         });
 }
 
 Expr moved_inside(const ir::Buffer& buffer, std::size_t dimension, Expr index, const ir::Ranges& ranges) {

@@ -21,6 +21,9 @@ struct ElementRound {
 ir::Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const std::string& name,
                      const ElementRound& element, ir::LoopKind kind = ir::LoopKind::serial);
 
+/// Whether there is an element to read in place of one that is not there. Arrays of the weights may be empty.
+bool has_elements(const ir::Buffer& buffer);
+
 /// The index of a dimension, moved inside the buffer where it may lie beyond, so that something can be read
 /// there.
 ir::Expr moved_inside(const ir::Buffer& buffer, std::size_t dimension, ir::Expr index,

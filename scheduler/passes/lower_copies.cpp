@@ -347,7 +347,8 @@ class CopyLowering {
     const std::int64_t left = *count % threads_;
     rounds.extent = ir::integer(full);
     if (full <= most_written_out) rounds.kind = ir::LoopKind::unrolled;
-    const bool by_elements = runs.length == 1 && !runs.started && copy.source->scope == ir::Scope::global &&
+    const bool by_elements = runs.length == 1 && has_elements(*copy.source) && !runs.started &&
+                             copy.source->scope == ir::Scope::global &&
                              copy.destination->scope == ir::Scope::shared;
     const Stmt last = move(copy, runs, place_of(runs, ir::integer(full)));
     return ir::block({full == 0     ? Stmt()

@@ -248,12 +248,17 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   std::vector<std::string> used;
   std::vector<Expr> shape;
   std::vector<Expr> indices;
-  // Which threads an iteration gets, all loops of an axis decide together.
+  // Which threads an iteration gets, all loops of an axis around the reads decide together.
   std::set<LoopKind> axes;
-  for (const auto& [name, loop] : loops)
-    if (ir::is_within_block(loop.kind) && ir::uses(value, name)) axes.insert(loop.kind);
+  std::set<std::string> around;
+  ir::each<ir::For>(body, [&](const ir::For& loop) {
+    if (!ir::is_within_block(loop.kind)) return;
+    if (ir::uses(value, loop.name)) axes.insert(loop.kind);
+    if (loads_of(loop.body, buffer).size() == loads.size()) around.insert(loop.name);
+  });
   for (const std::string& name : loop_names(body)) {
-    if (!ir::uses(value, name) && !axes.contains(loops.at(name).kind)) continue;
+    const bool decides = around.contains(name) && axes.contains(loops.at(name).kind);
+    if (!ir::uses(value, name) && !decides) continue;
     if (!ir::is_constant(program, loops.at(name).extent))
       return Reason{4, fmt::format("{} runs over {} iterations", name, ir::print(loops.at(name).extent)),
                     "loops of constant extents", name};
