@@ -75,7 +75,8 @@ std::string fused_name(const std::string& outer, const std::string& inner, const
 /// where a sum begins and ends between them.
 std::string order_before(const ir::Program& program, const std::string& outer, const std::string& inner,
                          const StepContext& context) {
-  if (!ir::is_over_output(ir::role_of(program, inner)) && ir::is_over_output(ir::role_of(program, outer)))
+  if (!ir::is_over_output(ir::role_of(program.body, inner)) &&
+      ir::is_over_output(ir::role_of(program.body, outer)))
     return fmt::format("; not {}, whose sums begin and end inside {}", inner, outer);
   std::vector<std::string> order;
   for (const std::string& name : loop_names(program.body)) {
