@@ -17,9 +17,10 @@ std::string with_article(const std::string& kind) {
 std::string quoted(const std::string& name) {
   return "\"" + name + "\"";
 }
-/// As the user wrote it: two sizes of one name may differ in what they are multiples of.
-std::string written(const Extent& extent) {
-  if (extent.is_static()) return extent.text();
+/// A size beside another, as the user wrote it where both have one name: they differ in what they are
+/// multiples of.
+std::string beside(const Extent& extent, const Extent& other) {
+  if (extent.text() != other.text()) return extent.text();
   const std::string multiple = extent.multiple == 1 ? "" : ", " + std::to_string(extent.multiple);
   return "Extent::any(" + quoted(extent.name) + multiple + ")";
 }
@@ -265,10 +266,11 @@ class Check {
       const auto& [first, first_tensor] =
           source_of_extent_.emplace(*name, Source{extent, tensor.name}).first->second;
       if (first == extent) continue;
-      refuse("index " + *name + " is " + written(first) + " in " + first_tensor + " and " + written(extent) +
-                 " in " + tensor.name,
-             "dimension " + std::to_string(i) + " of " + tensor.name + " with " + written(extent) + " elements",
-             written(first) + " elements, as in " + first_tensor);
+      const std::string here = beside(extent, first), there = beside(first, extent);
+      refuse(
+          "index " + *name + " is " + there + " in " + first_tensor + " and " + here + " in " + tensor.name,
+          "dimension " + std::to_string(i) + " of " + tensor.name + " with " + here + " elements",
+          there + " elements, as in " + first_tensor);
     }
   }
 

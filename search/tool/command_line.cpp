@@ -56,8 +56,8 @@ int command_line(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "every option with its explanation");
   app.footer(
       "Exit codes: 0 ok; 1 a device, a compiler or the disk failed; 2 what was given cannot be used, such\n"
-      "as an option, or a file that cannot be opened or read; 3 infeasible schedule; 4 mismatch; 5 no\n"
-      "suitable device; 130 interrupted. weft VERB --help says what a verb takes.\n"
+      "as an option, or a file that cannot be opened, read or written; 3 infeasible schedule; 4 mismatch;\n"
+      "5 no suitable device; 130 interrupted. weft VERB --help says what a verb takes.\n"
       "Example: weft demo");
   app.require_subcommand(1);
   app.set_version_flag("--version", "weft 0.1.0");

@@ -160,7 +160,7 @@ TEST_F(DumpFolder, AFullDiskIsSaidByTheFilesOfAKernelToo) {
     EXPECT_THAT(error.what(),
                 ::testing::AllOf(HasSubstr("lowered.txt"), HasSubstr("No space left on device")));
   }
-  EXPECT_THROW(kernel.write_to("/dev/null/folder"), RuntimeError);
+  EXPECT_THROW(kernel.write_to("/dev/null/folder"), UserError);
 }
 
 TEST(DumpUnset, WritesNothing) {

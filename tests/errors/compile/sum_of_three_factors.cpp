@@ -1,4 +1,5 @@
 // expect: weft: a sum takes a product of two accesses
+// expect: a tensor with k multiplied into the values of A or B before
 // fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 
