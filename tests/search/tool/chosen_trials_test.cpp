@@ -64,9 +64,8 @@ TEST_F(TuneVerb, BenchOfMixedProblemsHasWhatIsChosenBesideTheBestFound) {
     {"id": 2, "op": "spmm", "M": 32, "K": 32, "N": 9, "dtype": "f16", "pattern": "2:4"},
     {"id": 3, "op": "conv2d", "C": 8, "F": 16, "H": 9, "W": 9, "R": 3, "S": 3, "groups": 4, "dtype": "f32",
      "sparsity": 0.5, "pattern": "unstructured"}]})";
-  const ProcessResult all =
-      weft({"bench", "--suite", "s.json", "--device", "cpu", "--rounds", "1", "--db", "t.jsonl", "--json",
-            "times.jsonl"});
+  const ProcessResult all = weft({"bench", "--suite", "s.json", "--device", "cpu", "--rounds", "1", "--db",
+                                  "t.jsonl", "--json", "times.jsonl"});
   EXPECT_EQ(all.exit_code, 0) << all.error;
   std::ifstream times(path("times.jsonl"));
   std::string first;
