@@ -26,7 +26,8 @@ UserError::Report with_what_was_found(UserError::Report report) {
 
 /// What path would do in place of one that the system refuses so; nothing where no other would do.
 std::string accepted_path(std::error_code error) {
-  if (error == std::errc::no_such_file_or_directory) return "a path in a folder that is there: mkdir -p makes it";
+  if (error == std::errc::no_such_file_or_directory)
+    return "a path in a folder that is there: mkdir -p makes it";
   if (error == std::errc::not_a_directory || error == std::errc::file_exists)
     return "a path that goes through folders, not through a file";
   if (error == std::errc::is_a_directory) return "the path of a file, not that of a folder";

@@ -51,8 +51,8 @@ class RuntimeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws what it means that the system refuses `doing` ("write") with a path: UserError where there can be no
-/// such file, as in a folder that is not there, else RuntimeError, as of a full disk.
+/// Throws what it means that the system refuses `doing` ("write") with a path: UserError where there can be
+/// no such file, as in a folder that is not there, else RuntimeError, as of a full disk.
 [[noreturn]] void refuse_path(const std::string& doing, const std::string& path, std::error_code error);
 
 /// Where a function was called from, as its last parameter: `CallPlace place = {}`.

@@ -44,8 +44,8 @@ class RecordFile {
   /// Reads what others have appended since.
   void refresh();
   /// Appends the record, with an id and a time where it has none, unless one of its key is there; false then.
-  /// Where it cannot be written, errors as refuse_path(): the file is then as it was. UserError when the file has records
-  /// of another architecture and `any_architecture` is false.
+  /// Where it cannot be written, errors as refuse_path(): the file is then as it was. UserError when the file
+  /// has records of another architecture and `any_architecture` is false.
   bool append(Record record, bool any_architecture = false);
   /// Appends those whose key is not there, all at once or, where one is refused or cannot be written, none of
   /// them. Returns how many it appended. Errors as append().
