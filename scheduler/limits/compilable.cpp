@@ -164,9 +164,9 @@ class Remedies {
     for (const auto& [name, value] : all) {
       for (const std::int64_t number : smaller_numbers(value)) {
         if (found_.empty() && tries_together_-- > 0)
-          try_changed([&, &name = name, value = value](const Step&, Argument& argument) {
+          try_changed([&, &of = name, old = value](const Step&, Argument& argument) {
             const auto* given = std::get_if<std::int64_t>(&argument.value);
-            if (argument.name == name && given != nullptr && *given == value) argument.value = number;
+            if (argument.name == of && given != nullptr && *given == old) argument.value = number;
           });
       }
     }
