@@ -169,8 +169,15 @@ class Stitch {
   static std::optional<Reason> require_places_from_outside(const Stmt& body, const Reading& reading,
                                                            const std::vector<Expr>& asked) {
     std::optional<Reason> refused;
+    const auto is_made_inside = [&](const ir::BufferRef& made) {
+      return ir::any<ir::For>(body, [&](const ir::For& inner) {
+        return ir::any<ir::Allocate>(inner.body,
+                                     [&](const ir::Allocate& each) { return each.buffer == made; });
+      });
+    };
     ir::each<ir::Allocate>(body, [&](const ir::Allocate& allocation) {
       const ir::BufferRef& made = allocation.buffer;
+      if (is_made_inside(made)) return;
       const auto reads_it = [&](const Expr& condition) { return ir::reads(condition, made); };
       if (refused || !std::ranges::any_of(asked, reads_it)) return;
       refused = Reason{
