@@ -151,7 +151,9 @@ class Stitch {
     copy.destination_begin = place(renamed);
     for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
     const std::vector<Expr> asked = conditions_of_tile(reading, reading.conditions);
-    if (auto refused = require_places_from_outside(loop.body, reading, asked)) return *refused;
+    // Copies that run ahead ask more, below.
+    const std::vector<Expr> behind = request_.depth == 1 ? asked : std::vector<Expr>();
+    if (auto refused = require_places_from_outside(loop.body, reading, behind)) return *refused;
     if (auto refused = require_same_conditions(reading, asked, buffer)) return *refused;
     for (const Expr& condition : asked) {
       const Expr own = ir::substitute(in_slots(condition), renamed);

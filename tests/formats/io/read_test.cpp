@@ -192,8 +192,8 @@ void expect_runtime_error(Action&& action, const std::string& phrase) {
 
 TEST_F(Files, WritingThatTheSystemRefuses) {
   const Array array = Array::of(std::vector<float>{1});
-  expect_runtime_error([&] { write_npy(path("no/such/a.npy"), array); }, "no/such/a.npy: No such file");
-  expect_runtime_error([&] { write_npy(folder_.string(), array); }, folder_.string());
+  EXPECT_THROW(write_npy(path("no/such/a.npy"), array), UserError);
+  EXPECT_THROW(write_npy(folder_.string(), array), UserError);
   if (std::filesystem::exists("/dev/full")) {
     expect_runtime_error([&] { write_npy("/dev/full", array); }, "/dev/full: No space left");
     expect_runtime_error([&] { write_mtx("/dev/full", example()); }, "/dev/full: No space left");
