@@ -201,7 +201,7 @@ TEST_F(TrainVerb, report_writes_a_page) {
                           HasSubstr("do not say where the weights are")));
   EXPECT_LT(page.size(), 2'000'000U);
   EXPECT_EQ(call_weft({"report", "--db", path("none.jsonl")}).code, 2);
-  EXPECT_EQ(call_weft({"report", "--db", path("t.jsonl"), "-o", path("no/such/folder.html")}).code, 1);
+  EXPECT_EQ(call_weft({"report", "--db", path("t.jsonl"), "-o", path("no/such/folder.html")}).code, 2);
 }
 
 }  // namespace
