@@ -271,7 +271,7 @@ TEST_F(WrongWordsTest, AFullDiskAndAFolderThatCannotBeMadeSayWhy) {
   std::ofstream("in_the_way") << "a file";
   const Answer no_folder =
       call_weft(words_of("compile --weights w.npy --n 8 --target cpu -o in_the_way/out"));
-  EXPECT_EQ(no_folder.code, 1);
+  EXPECT_EQ(no_folder.code, 2);
   EXPECT_THAT(no_folder.errors, AllOf(HasSubstr("in_the_way"), HasSubstr("Not a directory")));
   std::filesystem::create_directories("full/cpu");
   std::filesystem::create_symlink("/dev/full", "full/cpu/program.txt");
