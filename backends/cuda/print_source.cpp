@@ -31,9 +31,8 @@ void check(const ThreadProgram& program, const Target& target) {
                     "unrolled",
                     length.statements, length.branches),
         fmt::format("at most {} statements, and {} of one times the other: compilers of C++ take time that "
-                    "grows with the square of a "
-                    "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
-                    "(--emitter llvm) makes PTX of any length",
+                    "grows with the square of a straight line (1638 entries 1.1 s, 6554 entries 16 s). "
+                    "Emitter::llvm (--emitter llvm) makes PTX of any length",
                     most_source_statements, most_source_crossings));
   ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();

@@ -13,8 +13,8 @@ namespace weft {
 /// that grows with the square of a straight line: a baked kernel of 1,638 entries takes nvcc 1.1 s and one of
 /// 6,554 entries 16 s, where LLVM's PTX of the same takes ptxas 0.5 s.
 constexpr std::int64_t most_source_statements = 4'000;
-/// Statements times branches: what is kept in registers across each of them is looked at again. 3,300 sums of
-/// 29 registers behind 42 branches take NVRTC half a minute.
+/// Statements times branches: what is kept in registers across each of them is looked at again. 3,364 of
+/// them, with 67 branches, took NVRTC half a minute.
 constexpr std::int64_t most_source_crossings = 1 << 17;
 
 /// What a program would be as CUDA C++: what stands in an unrolled loop counts in every iteration, what

@@ -138,7 +138,6 @@ Capabilities capabilities_of(llvm::TargetMachine& machine, llvm::LLVMContext& co
 struct Compiled {
   std::unique_ptr<llvm::Module> module;
   Emitted emitted;
-  llvm::CodeGenOptLevel generation = llvm::CodeGenOptLevel::Aggressive;
 };
 
 /// Instructions times blocks of a function. Code beyond is generated without care: moving instructions
@@ -164,7 +163,6 @@ Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm:
   check_module(*result.module);
   optimize(*result.module, machine, level);
   if (is_crossed_often(*result.module)) machine.setOptLevel(llvm::CodeGenOptLevel::None);
-  result.generation = machine.getOptLevel();
   return result;
 }
 
@@ -226,7 +224,7 @@ CpuCode compile_for_cpu(const ThreadProgram& program, const CpuOptions& options)
   state->scratch_bytes = static_cast<std::size_t>(compiled.emitted.scratch_bytes);
   state->worker_bytes = static_cast<std::size_t>(compiled.emitted.worker_scratch_bytes);
 
-  builder.setCodeGenOptLevel(compiled.generation);
+  builder.setCodeGenOptLevel(machine->getOptLevel());
   // One engine a kernel: it costs a millisecond and gives its memory back when the kernel goes.
   auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(builder)).create();
   if (!jit) throw_if(jit.takeError(), "LLVM cannot compile in this process");

@@ -12,7 +12,7 @@
 namespace weft::passes {
 namespace {
 
-constexpr std::int64_t least_asynchronous_bytes = 4;
+constexpr std::int64_t most_written_out = 64;  ///< rounds of a copy
 
 class Gather {
  public:
@@ -195,9 +195,8 @@ class Gather {
                        ir::load(copy_.source, at(copy_.source_begin, here)));
     });
     const Stmt cleared = each([&](const ir::Substitution& here) {
-      const DType type = copy_.destination->dtype;
       return ir::store(copy_.destination, at(copy_.destination_begin, here),
-                       is_float(type) ? ir::constant(type, 0) : ir::integer(0));
+                       zero_of(copy_.destination->dtype));
     });
     return ir::if_then(inside, copied, cleared);
   }
@@ -225,32 +224,23 @@ class Gather {
            !guards_its_place(whole) && ir::same(asked_in_turn(whole), whole);
   }
 
-  /// An element a round, of which each thread loads several before it stores them.
   Stmt loaded(std::int64_t rounds) const {
-    const Expr inside = condition();
-    const auto place = [this](const Expr& round) { return place_of(round * threads_ + thread_number()); };
     std::vector<Expr> from;
     for (std::size_t i = 0; i < copy_.source_begin.size(); ++i)
       from.push_back(moved_inside(*copy_.source, i, copy_.source_begin[i], ranges_));
-    const DType type = copy_.destination->dtype;
-    const Expr zero = is_float(type) ? ir::constant(type, 0) : ir::integer(0);
-    return loads_ahead(*copy_.source, rounds, copy_.step, name_,
-                       {[&](const Expr& round) { return ir::load(copy_.source, at(from, place(round))); },
-                        [&](const Expr& round, const Expr& element) {
-                          return ir::store(copy_.destination, at(copy_.destination_begin, place(round)),
-                                           ir::select(ir::substitute(inside, place(round)), element, zero));
-                        }},
-                       copies_written_out(rounds));
+    const Expr inside = condition();
+    const auto place = [this](const Expr& round) { return place_of(round * threads_ + thread_number()); };
+    return loads_ahead(
+        copy_, rounds, name_,
+        {[&](const Expr& round) { return at(from, place(round)); },
+         [&](const Expr& round) { return at(copy_.destination_begin, place(round)); },
+         [&](const Expr& round) { return ir::substitute(inside, place(round)); }},
+        rounds <= most_written_out && !is_image() ? ir::LoopKind::unrolled : ir::LoopKind::serial);
   }
 
-  /// The places of a product take little to compute once they are written out; those of an image, which are
-  /// quotients of two coordinates, so much that doing it once in a loop is faster
-  /// (docs/measurements/choice.md).
-  ir::LoopKind copies_written_out(std::int64_t rounds) const {
-    constexpr std::int64_t most_written_out = 64;
-    const bool is_image = copy_.source_begin.size() > 2 && is_loaded();
-    return rounds <= most_written_out && !is_image ? ir::LoopKind::unrolled : ir::LoopKind::serial;
-  }
+  /// Places of operands of two dimensions take little to compute once they are written out; those of an
+  /// image, which are quotients, so much that doing it in a loop is faster (docs/measurements/choice.md).
+  bool is_image() const { return copy_.source_begin.size() > 2; }
 
   /// Consecutive threads take consecutive runs.
   Stmt shared_out() const {
@@ -260,11 +250,12 @@ class Gather {
     const auto runs_at = [&](const Expr& number) { return move(place_of(number)); };
     const std::int64_t rounds = total / threads_;
     const std::int64_t left = total % threads_;
-    Stmt body = rounds == 0 ? Stmt()
-                : is_loaded()
-                    ? loaded(rounds)
-                    : ir::for_loop({round, ir::integer(0), ir::integer(rounds), copies_written_out(rounds),
-                                    copy_.step, runs_at(ir::variable(round) * threads_ + thread)});
+    const auto by_runs = [&] {
+      return ir::for_loop({round, ir::integer(0), ir::integer(rounds),
+                           rounds <= most_written_out ? ir::LoopKind::unrolled : ir::LoopKind::serial,
+                           copy_.step, runs_at(ir::variable(round) * threads_ + thread)});
+    };
+    Stmt body = rounds == 0 ? Stmt() : is_loaded() ? loaded(rounds) : by_runs();
     if (left > 0)
       body = ir::block({body, ir::if_then(thread < left, runs_at(ir::integer(rounds * threads_) + thread))});
     body = ir::let(thread_name, ir::call("thread", DType::i64, {}), body);

@@ -5,25 +5,33 @@
 
 namespace weft::passes {
 
-Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const std::string& name,
+Expr zero_of(DType dtype) {
+  return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0);
+}
+
+Stmt loads_ahead(const ir::Copy& copy, std::int64_t rounds, const std::string& name,
                  const ElementRound& element, ir::LoopKind kind) {
   constexpr std::int64_t under_way = 16;
   const Expr one = ir::variable(name + ".load"), some = ir::variable(name + ".round");
   const auto several = [&](const Expr& first, std::int64_t count) {
     if (count == 0) return Stmt();
     const ir::BufferRef loaded =
-        ir::make_tile(name + ".loaded", like, ir::Scope::registers, {ir::integer(count)});
+        ir::make_tile(name + ".loaded", *copy.source, ir::Scope::registers, {ir::integer(count)});
     const auto each = [&](Stmt body) {
-      return ir::for_loop({name + ".load", ir::integer(0), ir::integer(count), ir::LoopKind::unrolled, step,
-                           std::move(body)});
+      return ir::for_loop({name + ".load", ir::integer(0), ir::integer(count), ir::LoopKind::unrolled,
+                           copy.step, std::move(body)});
     };
-    return ir::allocate(loaded, ir::block({each(ir::store(loaded, {one}, element.load(first + one))),
-                                           each(element.store(first + one, ir::load(loaded, {one})))}));
+    const Expr round = first + one;
+    const Expr kept =
+        ir::select(element.inside(round), ir::load(loaded, {one}), zero_of(copy.destination->dtype));
+    return ir::allocate(loaded,
+                        ir::block({each(ir::store(loaded, {one}, ir::load(copy.source, element.from(round)))),
+                                   each(ir::store(copy.destination, element.to(round), kept))}));
   };
   const std::int64_t full = rounds / under_way;
   return ir::block({full == 0 ? Stmt()
-                              : ir::for_loop({name + ".round", ir::integer(0), ir::integer(full), kind, step,
-                                              several(some * under_way, under_way)}),
+                              : ir::for_loop({name + ".round", ir::integer(0), ir::integer(full), kind,
+                                              copy.step, several(some * under_way, under_way)}),
                     several(ir::integer(full * under_way), rounds % under_way)});
 }
 

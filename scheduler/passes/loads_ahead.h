@@ -6,20 +6,25 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace weft::passes {
 
-/// What a thread does with the element of one round.
+/// The element that a thread copies in a round.
 struct ElementRound {
-  std::function<ir::Expr(const ir::Expr& round)> load;  ///< may be computed whether or not it is of use
-  std::function<ir::Stmt(const ir::Expr& round, const ir::Expr& loaded)> store;
+  std::function<std::vector<ir::Expr>(const ir::Expr& round)> from;  ///< inside the source in any case
+  std::function<std::vector<ir::Expr>(const ir::Expr& round)> to;
+  std::function<ir::Expr(const ir::Expr& round)> inside;  ///< else zero is stored
 };
 
-/// `rounds` rounds, in which a thread loads 16 elements before it stores the first of them: one after the
-/// other, each would wait for memory. `like` is the buffer that elements come from, `kind` the loop over such
-/// batches; `name` begins the names of loops and registers.
-ir::Stmt loads_ahead(const ir::Buffer& like, std::int64_t rounds, int step, const std::string& name,
+/// A copy by elements in `rounds` rounds, of which a thread loads 16 before it stores the first of them: one
+/// after the other, each would wait for memory. `kind` is the loop over such batches; `name` begins the names
+/// of loops and registers.
+ir::Stmt loads_ahead(const ir::Copy& copy, std::int64_t rounds, const std::string& name,
                      const ElementRound& element, ir::LoopKind kind = ir::LoopKind::serial);
+
+/// What a place outside of the source becomes.
+ir::Expr zero_of(DType dtype);
 
 /// Whether there is an element to read in place of one that is not there. Arrays of the weights may be empty.
 bool has_elements(const ir::Buffer& buffer);

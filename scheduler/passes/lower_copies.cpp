@@ -20,10 +20,6 @@
 namespace weft::passes {
 namespace {
 
-Expr zero_of(DType dtype) {
-  return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0);
-}
-
 /// Whether runs of that many elements that begin at multiples of it are aligned, wherever they begin in the
 /// other dimensions: buffers begin at multiples of 16 bytes.
 bool has_aligned_runs(const ir::Buffer& buffer, std::int64_t run) {
@@ -33,8 +29,6 @@ bool has_aligned_runs(const ir::Buffer& buffer, std::int64_t run) {
                      [&](const Expr& stride) { return divides(run, stride); });
 }
 
-/// Fewer bytes are loaded and stored where their copy would be started: that is early enough as well.
-constexpr std::int64_t least_asynchronous_bytes = 4;
 /// Copies of as many pass the first-level cache by; loads and stores of a tile are faster
 /// (docs/measurements.md).
 constexpr std::int64_t bytes_past_first_cache = 16;
@@ -357,21 +351,17 @@ class CopyLowering {
                       left == 0 ? Stmt() : ir::if_then(thread < left, last)});
   }
 
-  /// An element a round, of which each thread loads several before it stores them.
   Stmt loaded(const ir::Copy& copy, const Runs& runs, std::int64_t rounds, const std::string& name) const {
-    return loads_ahead(*copy.source, rounds, copy.step, name,
+    const auto place = [&](const Expr& round) { return place_of(runs, round); };
+    return loads_ahead(copy, rounds, name,
                        {[&](const Expr& round) {
-                          std::vector<Expr> from = moved_by(copy.source_begin, place_of(runs, round));
+                          std::vector<Expr> from = moved_by(copy.source_begin, place(round));
                           for (std::size_t i = 0; i < from.size(); ++i)
                             if (!is_inside(copy, i)) from[i] = moved_inside(*copy.source, i, from[i], {});
-                          return ir::load(copy.source, std::move(from));
+                          return from;
                         },
-                        [&](const Expr& round, const Expr& element) {
-                          const std::vector<Expr> place = place_of(runs, round);
-                          return ir::store(copy.destination, moved_by(copy.destination_begin, place),
-                                           ir::select(condition_inside(copy, place), element,
-                                                      zero_of(copy.destination->dtype)));
-                        }});
+                        [&](const Expr& round) { return moved_by(copy.destination_begin, place(round)); },
+                        [&](const Expr& round) { return condition_inside(copy, place(round)); }});
   }
 
   Stmt by_threads(const ir::Copy& copy, const std::string& name) const {

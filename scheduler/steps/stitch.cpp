@@ -131,6 +131,7 @@ class Stitch {
     if (reading.several)
       return Reason{4, fmt::format("{} is read at different places", buffer->name), "one place",
                     buffer->name};
+    if (auto refused = require_places_from_outside(loop.body, reading)) return *refused;
     if (auto refused = take_slots(reading)) return *refused;
     if (auto refused = sort_loops(reading, buffer)) return *refused;
     const Lines lines = lines_of(columns_, static_cast<std::int64_t>(size_of(buffer->dtype)));
@@ -151,9 +152,10 @@ class Stitch {
     copy.destination_begin = place(renamed);
     for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
     const std::vector<Expr> asked = conditions_of_tile(reading, reading.conditions);
-    // Copies that run ahead ask more, below.
-    const std::vector<Expr> behind = request_.depth == 1 ? asked : std::vector<Expr>();
-    if (auto refused = require_places_from_outside(loop.body, reading, behind)) return *refused;
+    // Copies that run ahead ask for more (precondition 9).
+    if (request_.depth == 1) {
+      if (auto refused = require_conditions_from_outside(loop.body, asked, buffer)) return *refused;
+    }
     if (auto refused = require_same_conditions(reading, asked, buffer)) return *refused;
     for (const Expr& condition : asked) {
       const Expr own = ir::substitute(in_slots(condition), renamed);
@@ -166,26 +168,24 @@ class Stitch {
   }
 
  private:
-  /// What chooses the rows stands where the tile is gathered: it is not made by loops inside. Nor is what
-  /// `asked` reads made behind the tile.
-  static std::optional<Reason> require_places_from_outside(const Stmt& body, const Reading& reading,
-                                                           const std::vector<Expr>& asked) {
+  /// What says where the tensor is read, is known where the tile is gathered: no copy inside makes it.
+  static std::optional<Reason> require_conditions_from_outside(const Stmt& body,
+                                                               const std::vector<Expr>& conditions,
+                                                               const ir::BufferRef& buffer) {
     std::optional<Reason> refused;
-    const auto is_made_inside = [&](const ir::BufferRef& made) {
-      return ir::any<ir::For>(body, [&](const ir::For& inner) {
-        return ir::any<ir::Allocate>(inner.body,
-                                     [&](const ir::Allocate& each) { return each.buffer == made; });
-      });
-    };
     ir::each<ir::Allocate>(body, [&](const ir::Allocate& allocation) {
       const ir::BufferRef& made = allocation.buffer;
-      if (is_made_inside(made)) return;
       const auto reads_it = [&](const Expr& condition) { return ir::reads(condition, made); };
-      if (refused || !std::ranges::any_of(asked, reads_it)) return;
-      refused = Reason{
-          4, fmt::format("what says where {} is read, reads {}", reading.load->buffer->name, made->name),
-          "stitch before the step that makes that copy", made->name};
+      if (refused || std::ranges::none_of(conditions, reads_it)) return;
+      refused = Reason{4, fmt::format("what says where {} is read, reads {}", buffer->name, made->name),
+                       "stitch before the step that makes that copy", made->name};
     });
+    return refused;
+  }
+
+  /// What chooses the rows stands where the tile is gathered: it is not made by loops inside.
+  static std::optional<Reason> require_places_from_outside(const Stmt& body, const Reading& reading) {
+    std::optional<Reason> refused;
     ir::each<ir::For>(body, [&](const ir::For& inner) {
       ir::each<ir::Allocate>(inner.body, [&](const ir::Allocate& allocation) {
         const ir::BufferRef& made = allocation.buffer;

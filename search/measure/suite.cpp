@@ -24,7 +24,7 @@ bool is_sparsity(double share) {
 }
 
 /// How many rows a group may have in place of these, as shfl_bw says it, which packs them; nothing where it
-/// takes them, or there are no groups.
+/// takes them.
 std::optional<std::string> why_no_group_of(std::int64_t rows) {
   try {
     pack(from_dense(Array(DType::f32, {1, 1}), "one element"), formats::shfl_bw({.rows = rows}));
