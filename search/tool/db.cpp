@@ -73,8 +73,7 @@ void require_some(const std::vector<StoredRecord>& records, const RecordFilter& 
   }
 }
 
-/// The chosen records of the files; what could not be read goes to stderr.
-std::vector<StoredRecord> records_of(const std::vector<std::string>& files, const DbVerb& options) {
+RecordFilter filter_of(const DbVerb& options) {
   RecordFilter filter = options.filter;
   for (const auto& [name, size] : {std::pair{"M", options.m}, {"K", options.k}, {"N", options.n}}) {
     if (size > 0) filter.sizes[name] = size;
@@ -82,12 +81,21 @@ std::vector<StoredRecord> records_of(const std::vector<std::string>& files, cons
   if (!filter.status.empty() && !trial_status_named(filter.status))
     throw UserError("there is no such status", "--status", filter.status,
                     "correct, constraints, compile, timeout, runtime or correctness");
+  return filter;
+}
+
+/// All records of a file; what could not be read goes to stderr.
+std::vector<StoredRecord> read_records(const std::string& path) {
+  const RecordFile file(path, RecordFile::Mode::read);
+  for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
+  return file.records();
+}
+
+/// The chosen records of the files.
+std::vector<StoredRecord> records_of(const std::vector<std::string>& files, const DbVerb& options) {
+  const RecordFilter filter = filter_of(options);
   std::vector<StoredRecord> all;
-  for (const std::string& path : files) {
-    const RecordFile file(path, RecordFile::Mode::read);
-    for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
-    all.insert(all.end(), file.records().begin(), file.records().end());
-  }
+  for (const std::string& path : files) std::ranges::move(read_records(path), std::back_inserter(all));
   require_some(all, filter);
   return selected(all, filter);
 }
@@ -178,11 +186,14 @@ int stats(const DbVerb& options) {
 
 /// The records to merge, of one architecture unless more are wanted: found out before anything is written.
 std::vector<Record> records_to_merge(const DbVerb& options) {
+  const RecordFilter filter = filter_of(options);
   std::vector<Record> records;
+  std::vector<StoredRecord> all;
   std::string first;  // architecture
   std::string first_place;
   for (const std::string& path : options.files) {
-    for (StoredRecord& stored : records_of({path}, options)) {
+    std::vector<StoredRecord> of_file = read_records(path);
+    for (const StoredRecord& stored : selected(of_file, filter)) {
       const std::string own = architecture_of(stored.record.target.name);
       const std::string place = fmt::format("{}:{}", path, stored.line);
       if (records.empty()) std::tie(first, first_place) = std::tie(own, place);
@@ -190,9 +201,11 @@ std::vector<Record> records_to_merge(const DbVerb& options) {
         throw UserError("databases of two architectures are not merged into one", "db merge, " + place,
                         fmt::format("{}, where {} is of {}", own, first_place, first),
                         fmt::format("records of one: --target {}; or of both in one: --allow-arch", first));
-      records.push_back(std::move(stored.record));
+      records.push_back(stored.record);
     }
+    std::ranges::move(of_file, std::back_inserter(all));
   }
+  require_some(all, filter);
   return records;
 }
 

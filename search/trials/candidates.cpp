@@ -58,7 +58,8 @@ std::optional<Held> held_in(const Space& space, const KnobLimits& limits) {
       if (std::ranges::find(values, value) == values.end()) {
         std::vector<std::string> known;
         for (const std::int64_t each : values) known.push_back(space.word_of(knob, each));
-        throw UserError("a knob does not have that value", "TuneOptions::limits (--set), " + knob, word,
+        throw UserError("a knob does not have that value",
+                        fmt::format("--set {} (TuneOptions::limits)", knob), word,
                         fmt::format("{}", fmt::join(known, ", ")));
       }
       held[knob].push_back(value);
