@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/backends/parse_device.h>
+#include <weft/backends/simulator/device.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/hardware/target.h>
 
@@ -29,7 +30,7 @@ Device device_named(std::string_view text) {
   if (text == "cpu") return Device::cpu();
   if (text == "cuda") return Device::cuda();
   if (text.starts_with("sim:")) {
-    require_simulated(text);
+    if (simulator::is_built()) require_simulated(text);
     return Device::simulator(text.substr(4));
   }
   if (text.starts_with("cuda:")) {

@@ -87,22 +87,22 @@ std::string AffineIndex::text() const {
 }
 
 const IndexVariable& Algorithm::index(const std::string& wanted) const {
-  const auto found = std::find_if(indices.begin(), indices.end(),
-                                  [&](const IndexVariable& index) { return index.name == wanted; });
+  const auto found =
+      std::ranges::find_if(indices, [&](const IndexVariable& index) { return index.name == wanted; });
   internal_check(found != indices.end(), "algorithm " + name + " has no index " + wanted);
   return *found;
 }
 
 const Operand* Algorithm::sparse_operand() const {
-  const auto found = std::find_if(operands.begin(), operands.end(),
-                                  [](const Operand& operand) { return operand.storage == Storage::sparse; });
+  const auto found = std::ranges::find_if(
+      operands, [](const Operand& operand) { return operand.storage == Storage::sparse; });
   return found == operands.end() ? nullptr : &*found;
 }
 
 bool Algorithm::takes_any_weights() const {
   const Operand* sparse = sparse_operand();
-  return sparse != nullptr && std::any_of(sparse->shape.begin(), sparse->shape.end(),
-                                          [](const Extent& extent) { return !extent.is_static(); });
+  return sparse != nullptr &&
+         std::ranges::any_of(sparse->shape, [](const Extent& extent) { return !extent.is_static(); });
 }
 
 std::string Algorithm::text() const {

@@ -28,14 +28,14 @@ class Build {
   /// In the order in which they are written, without the output.
   void find_tensors(const Node& node) {
     for (const AccessValue& access : node.accesses) {
-      const bool known = std::find(tensors_.begin(), tensors_.end(), access.operand) != tensors_.end();
+      const bool known = std::ranges::find(tensors_, access.operand) != tensors_.end();
       if (!known && access.operand != assignment_.output().operand) tensors_.push_back(access.operand);
     }
     for (const Node& argument : node.arguments) find_tensors(argument);
   }
 
   TensorAccess access(const AccessValue& value) const {
-    const auto place = std::find(tensors_.begin(), tensors_.end(), value.operand);
+    const auto place = std::ranges::find(tensors_, value.operand);
     return {static_cast<std::size_t>(place - tensors_.begin()), value.indices};
   }
 
@@ -49,8 +49,8 @@ class Build {
       for (const AccessValue& factor : node.accesses) algorithm_.factors.push_back(access(factor));
       reductions_ = node.reductions;
     }
-    if (node.kind == Term::Kind::scalar && std::find(algorithm_.scalars.begin(), algorithm_.scalars.end(),
-                                                     node.scalar) == algorithm_.scalars.end())
+    if (node.kind == Term::Kind::scalar &&
+        std::ranges::find(algorithm_.scalars, node.scalar) == algorithm_.scalars.end())
       algorithm_.scalars.push_back(node.scalar);
     for (const Node& argument : node.arguments) term.arguments.push_back(this->term(argument));
     return term;

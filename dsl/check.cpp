@@ -278,7 +278,7 @@ class Check {
 
   void check_sparse_operand() const {
     const auto is_sparse = [](const Operand& operand) { return operand.storage == Storage::sparse; };
-    const auto count = std::count_if(algorithm_.operands.begin(), algorithm_.operands.end(), is_sparse);
+    const auto count = std::ranges::count_if(algorithm_.operands, is_sparse);
     if (count == 0) return;
     if (count > 1)
       refuse("two operands are sparse", std::to_string(count) + " sparse operands", "at most one");

@@ -57,7 +57,7 @@ void check_overlap(const Operand& operand, const std::string& where) {
     const std::int64_t extent = operand.shape[i].is_static() ? operand.shape[i].value : 2;
     if (extent > 1) dimensions.emplace_back(operand.strides[i], extent);
   }
-  std::sort(dimensions.begin(), dimensions.end());
+  std::ranges::sort(dimensions);
   std::int64_t last = 0;
   for (const auto& [stride, extent] : dimensions) {
     if (stride <= last)

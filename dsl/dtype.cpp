@@ -64,7 +64,7 @@ std::string_view name_of(DType dtype) {
 }
 
 std::optional<DType> dtype_named(std::string_view name) {
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   if (found == names.end()) return std::nullopt;
   return static_cast<DType>(found - names.begin());
 }

@@ -21,8 +21,7 @@ std::int64_t fused(std::int64_t a, std::int64_t b, std::int64_t c) {
 
 AffineIndex added(AffineIndex left, const AffineIndex& right, std::int64_t factor) {
   for (const auto& [name, coefficient] : right.terms) {
-    const auto same = std::find_if(left.terms.begin(), left.terms.end(),
-                                   [&](const auto& term) { return term.first == name; });
+    const auto same = std::ranges::find_if(left.terms, [&](const auto& term) { return term.first == name; });
     if (same == left.terms.end())
       left.terms.emplace_back(name, fused(0, coefficient, factor));
     else

@@ -29,7 +29,7 @@ bool is_digit(char c) {
 bool is_identifier(std::string_view name) {
   if (name.empty() || !is_letter(name.front()) || name.find("__") != std::string_view::npos) return false;
   const bool spelled =
-      std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+      std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
   return spelled && words.find(" " + std::string(name) + " ") == std::string_view::npos;
 }
 

@@ -214,9 +214,9 @@ class Entries {
     tensor_.walk([&](std::int64_t row, std::int64_t column, std::int64_t position) {
       places.emplace_back(row * tensor_.columns() + column, position);
     });
-    std::sort(places.begin(), places.end());
+    std::ranges::sort(places);
     const auto same = [](const auto& left, const auto& right) { return left.first == right.first; };
-    const auto twice = std::adjacent_find(places.begin(), places.end(), same);
+    const auto twice = std::ranges::adjacent_find(places, same);
     if (twice == places.end()) return;
     refuse(fmt::format("row {}, column {}, values[{}]", twice->first / tensor_.columns(),
                        twice->first % tensor_.columns(), std::next(twice)->second),

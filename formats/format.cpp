@@ -44,7 +44,7 @@ Format format_of(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   std::vector<std::string_view> names;
   for (const NamedFormat& format : named_formats()) names.push_back(format.name);
-  if (std::find(names.begin(), names.end(), name) == names.end())
+  if (std::ranges::find(names, name) == names.end())
     refuse(text, "no format of that name" + did_you_mean(name, names),
            fmt::format("{}", fmt::join(names, ", ")));
   Format format{std::string(name), {}};

@@ -119,7 +119,7 @@ std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double
     given += shares[i];
     rest.emplace_back(static_cast<double>(shares[i]) - cut(low, i), i);
   }
-  std::sort(rest.begin(), rest.end());
+  std::ranges::sort(rest);
   for (std::size_t next = 0; given < total; next = (next + 1) % rest.size()) {
     std::int64_t& share = shares[rest[next].second];
     if (share == most) continue;

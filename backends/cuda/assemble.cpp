@@ -2,10 +2,6 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/parallel.h>
-
-#include <algorithm>
-#include <thread>
 
 namespace weft::cuda {
 namespace {
@@ -34,21 +30,6 @@ Assembled cubin_by(const std::vector<std::string>& command, const TemporaryFolde
   return {read_bytes(folder.path() / "kernel.cubin"), read_ptxas_report(said), result.seconds};
 }
 
-Assembled assemble_with(const std::filesystem::path& ptxas, const std::string& ptx,
-                        const AssembleOptions& options) {
-  const TemporaryFolder folder;
-  write_bytes(folder.path() / "kernel.ptx", ptx);
-  std::vector<std::string> command{ptxas.string(), "-v", "-arch=" + options.architecture,
-                                   "-O" + std::to_string(options.optimization)};
-  if (options.most_registers > 0)
-    command.push_back("-maxrregcount=" + std::to_string(options.most_registers));
-  if (options.line_information) command.push_back("-lineinfo");
-  if (options.relocatable) command.push_back("-c");
-  command.insert(command.end(), {"kernel.ptx", "-o", "kernel.cubin"});
-  return cubin_by(command, folder, options, "ptxas refuses the PTX",
-                  [&](const std::string& said) { return explain_ptxas_errors(said, ptx); });
-}
-
 }  // namespace
 
 bool can_assemble() {
@@ -75,23 +56,18 @@ Assembled link(std::span<const std::string> parts, const AssembleOptions& option
 }
 
 Assembled assemble(const std::string& ptx, const AssembleOptions& options) {
-  return assemble_with(program_for(options), ptx, options);
-}
-
-std::vector<AssembleOutcome> assemble_all(std::span<const std::string> ptx, const AssembleOptions& options,
-                                          unsigned threads) {
-  const std::filesystem::path program = program_for(options);
-  std::vector<AssembleOutcome> outcomes(ptx.size());
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  parallel_for_on(threads == 0 ? cores : threads, std::ssize(ptx), [&](std::int64_t number) {
-    const auto i = static_cast<std::size_t>(number);
-    try {
-      outcomes[i].assembled = assemble_with(program, ptx[i], options);
-    } catch (const std::exception& error) {
-      outcomes[i].error = error.what();
-    }
-  });
-  return outcomes;
+  const std::filesystem::path ptxas = program_for(options);
+  const TemporaryFolder folder;
+  write_bytes(folder.path() / "kernel.ptx", ptx);
+  std::vector<std::string> command{ptxas.string(), "-v", "-arch=" + options.architecture,
+                                   "-O" + std::to_string(options.optimization)};
+  if (options.most_registers > 0)
+    command.push_back("-maxrregcount=" + std::to_string(options.most_registers));
+  if (options.line_information) command.push_back("-lineinfo");
+  if (options.relocatable) command.push_back("-c");
+  command.insert(command.end(), {"kernel.ptx", "-o", "kernel.cubin"});
+  return cubin_by(command, folder, options, "ptxas refuses the PTX",
+                  [&](const std::string& said) { return explain_ptxas_errors(said, ptx); });
 }
 
 }  // namespace weft::cuda

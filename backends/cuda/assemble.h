@@ -5,10 +5,8 @@
 #include <weft/backends/cuda/ptxas_report.h>
 
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace weft::cuda {
 
@@ -42,17 +40,5 @@ Assembled link(std::span<const std::string> parts, const AssembleOptions& option
 /// ptxas, when it takes longer than its limit, and when it refuses the text: then with its own words and the
 /// lines of PTX.
 Assembled assemble(const std::string& ptx, const AssembleOptions& options = {});
-
-/// One text of several: what came of it, or the error's text.
-struct AssembleOutcome {
-  std::optional<Assembled> assembled;
-  std::string error;
-};
-
-/// Assembles each text on its own, at most `threads` at a time (0 for one a core); the results are in the
-/// order of the texts. Throws as assemble only for what concerns all: the architecture, and a machine without
-/// ptxas.
-std::vector<AssembleOutcome> assemble_all(std::span<const std::string> ptx,
-                                          const AssembleOptions& options = {}, unsigned threads = 0);
 
 }  // namespace weft::cuda

@@ -47,7 +47,7 @@ bool is_sum_of_variables(const Expr& expr) {
   if (e == nullptr || e->op != ir::BinaryOperator::add || is_float(e->left.dtype())) return false;
   const ir::Linear sum = ir::linear(expr);
   return sum.constant == 0 && sum.terms.size() >= 2 &&
-         std::all_of(sum.terms.begin(), sum.terms.end(), [](const ir::Linear::Term& term) {
+         std::ranges::all_of(sum.terms, [](const ir::Linear::Term& term) {
            return term.coefficient > 0 && term.atom.as<ir::Variable>() != nullptr;
          });
 }
@@ -99,8 +99,8 @@ class Candidates {
       if (each.uses < 2 && !is_sum_of_variables(each.expr)) continue;
       if (ir::reads_memory(each.expr) && !each.is_certain) continue;
       const auto names = variables_of(each.expr);
-      const bool known = std::none_of(names.begin(), names.end(),
-                                      [this](const std::string& name) { return bound_.count(name) != 0; });
+      const bool known =
+          std::ranges::none_of(names, [this](const std::string& name) { return bound_.count(name) != 0; });
       if (known && unusable_.count(key) == 0) return &each;
     }
     return nullptr;
@@ -207,7 +207,7 @@ class Namer {
   Stmt inside(const Stmt& stmt) {
     const auto* loop = stmt.as<ir::For>();
     // A vectorized loop over plain stores moves elements together as long as it holds nothing else.
-    if (loop != nullptr && loop->kind == ir::LoopKind::vectorized && is_plain(loop->body)) return stmt;
+    if (loop != nullptr && loop->kind == LoopKind::vectorized && is_plain(loop->body)) return stmt;
     const bool is_same_scope = stmt.as<ir::Sequence>() != nullptr || stmt.as<ir::Allocate>() != nullptr;
     return with_children(stmt,
                          [&](const Stmt& child) { return is_same_scope ? inside(child) : scope(child); });

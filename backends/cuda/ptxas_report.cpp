@@ -132,14 +132,9 @@ FunctionResources PtxasReport::worst() const {
 }
 
 const FunctionResources* PtxasReport::find(std::string_view function) const {
-  const auto place = std::find_if(functions.begin(), functions.end(),
-                                  [&](const FunctionResources& r) { return r.function == function; });
+  const auto place =
+      std::ranges::find_if(functions, [&](const FunctionResources& r) { return r.function == function; });
   return place == functions.end() ? nullptr : &*place;
-}
-
-bool PtxasReport::serialises_wgmma() const {
-  return std::any_of(notes.begin(), notes.end(),
-                     [](const Note& note) { return note.code >= "C7510" && note.code <= "C7519"; });
 }
 
 std::string explain_ptxas_errors(std::string_view text, std::string_view ptx) {

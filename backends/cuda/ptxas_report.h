@@ -37,8 +37,6 @@ struct PtxasReport {
   FunctionResources worst() const;
   /// The resources of `function`, or nullptr.
   const FunctionResources* find(std::string_view function) const;
-  /// True for notes C7510 to C7519: the tensor cores wait where the program did not ask them to.
-  bool serialises_wgmma() const;
 };
 
 /// Reads what ptxas -v prints, as nvcc -Xptxas -v and NVRTC with --ptxas-options=-v pass it on, and what

@@ -25,9 +25,9 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
 std::int64_t copies_of(const ir::For& loop) {
   const std::int64_t* extent = ir::integer_value(loop.extent);
   if (extent == nullptr) return 1;
-  if (loop.kind == ir::LoopKind::unrolled) return *extent;
+  if (loop.kind == LoopKind::unrolled) return *extent;
   // Elements of a vector beyond those of one access are written out.
-  const bool is_vector = loop.kind == ir::LoopKind::vectorized;
+  const bool is_vector = loop.kind == LoopKind::vectorized;
   return is_vector ? std::max<std::int64_t>(1, *extent / elements_of_access) : 1;
 }
 
@@ -268,7 +268,7 @@ void Statements::of(const ir::For& s) {
   if (const auto end = expressions_.range_of(s.begin + s.extent).maximum) range.maximum = *end - 1;
   expressions_.set_range(s.name, range);
   known_.erase(s.name);
-  s.kind == ir::LoopKind::vectorized ? vectorized(s) : counted(s);
+  s.kind == LoopKind::vectorized ? vectorized(s) : counted(s);
 }
 
 void Statements::counted(const ir::For& s) {
@@ -285,7 +285,7 @@ void Statements::counted(const ir::For& s) {
 
 void Statements::loop_lines(const ir::For& s, const std::string& end) {
   const std::string& variable = expressions_.name_of(s.name);
-  const bool is_serial = s.kind != ir::LoopKind::unrolled && s.kind != ir::LoopKind::vectorized;
+  const bool is_serial = s.kind != LoopKind::unrolled && s.kind != LoopKind::vectorized;
   // Compilers write out loops of known length unasked, in each copy of a loop that is unrolled.
   const std::int64_t* extent = copies_ > 1 ? ir::integer_value(s.extent) : nullptr;
   const bool stays =

@@ -190,7 +190,7 @@ std::string with_operands(std::string_view text, const std::vector<std::string>&
 bool is_reserved(std::string_view name) {
   const auto rows = instructions();
   return !is_identifier(name) || words.find(" " + std::string(name) + " ") != std::string_view::npos ||
-         std::any_of(rows.begin(), rows.end(), [&](const Instruction& row) { return row.name == name; });
+         std::ranges::any_of(rows, [&](const Instruction& row) { return row.name == name; });
 }
 
 std::string wrapped(const std::string& line, std::size_t indent) {

@@ -62,8 +62,7 @@ class Planner {
 
  private:
   static std::int64_t written_by(const std::vector<const ir::Store*>& stores, const ir::BufferRef& buffer) {
-    return std::count_if(stores.begin(), stores.end(),
-                         [&](const ir::Store* s) { return s->buffer == buffer; });
+    return std::ranges::count_if(stores, [&](const ir::Store* s) { return s->buffer == buffer; });
   }
 
   /// Whether the store's own value reads what it writes; nothing where its buffer is read anywhere else.
@@ -73,7 +72,7 @@ class Planner {
     own.add(store.value, true);
     bool reads = store.accumulate;
     const auto here = [&](const ir::Load* load) {
-      return std::find(own.certain.begin(), own.certain.end(), load) != own.certain.end() &&
+      return std::ranges::find(own.certain, load) != own.certain.end() &&
              ir::same(ir::offset_of(*load->buffer, load->indices), offset);
     };
     for (const auto* list : {&loads_.certain, &loads_.possible}) {

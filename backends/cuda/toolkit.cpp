@@ -56,7 +56,7 @@ void append_include(std::vector<fs::path>& includes, const fs::path& folder) {
   if (!fs::exists(folder / "cuda_fp16.h", error)) return;
   fs::path plain = fs::canonical(folder, error);
   if (error) plain = folder;
-  if (std::find(includes.begin(), includes.end(), plain) == includes.end()) includes.push_back(plain);
+  if (std::ranges::find(includes, plain) == includes.end()) includes.push_back(plain);
 }
 
 /// The headers must be of the version of the library, so those beside it come first.
@@ -124,8 +124,7 @@ void check_architecture(const std::string& architecture) {
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   std::string number = architecture.starts_with("sm_") ? architecture.substr(3) : "";
   if (!number.empty() && (number.back() == 'a' || number.back() == 'f')) number.pop_back();
-  const bool usable =
-      number.size() >= 2 && number.size() <= 3 && std::all_of(number.begin(), number.end(), is_digit);
+  const bool usable = number.size() >= 2 && number.size() <= 3 && std::ranges::all_of(number, is_digit);
   if (!usable)
     throw UserError("choosing a GPU architecture", "'" + architecture + "'",
                     "a name such as sm_80, sm_90 or sm_90a");

@@ -55,7 +55,7 @@ class UseCollector {
   }
 
   bool of(const ir::For& s) {
-    const bool in_order = s.kind == ir::LoopKind::serial || s.kind == ir::LoopKind::unrolled;
+    const bool in_order = s.kind == LoopKind::serial || s.kind == LoopKind::unrolled;
     if (!in_order || varies(s.begin) || varies(s.extent)) return false;
     loads_of(s.begin);
     loads_of(s.extent);
@@ -68,8 +68,7 @@ class UseCollector {
     return true;
   }
   bool of(const ir::Sequence& s) {
-    return std::all_of(s.statements.begin(), s.statements.end(),
-                       [this](const ir::Stmt& child) { return collect(child); });
+    return std::ranges::all_of(s.statements, [this](const ir::Stmt& child) { return collect(child); });
   }
   bool of(const ir::If& s) {
     loads_of(s.condition);
@@ -97,8 +96,8 @@ class UseCollector {
       const auto* v = term.atom.as<ir::Variable>();
       return v != nullptr && v->name == variable_;
     });
-    use.affine = std::none_of(use.rest.terms.begin(), use.rest.terms.end(),
-                              [this](const ir::Linear::Term& term) { return varies(term.atom); });
+    use.affine = std::ranges::none_of(use.rest.terms,
+                                      [this](const ir::Linear::Term& term) { return varies(term.atom); });
     UsesOfBuffer& uses = uses_[buffer.get()];
     ++uses.count;
     Use& place =
@@ -213,7 +212,7 @@ std::int64_t emitted_size(const ir::Stmt& stmt) {
   std::int64_t size = 1;
   if (const auto* loop = stmt.as<ir::For>()) {
     const std::int64_t* extent = ir::integer_value(loop->extent);
-    const std::int64_t copies = loop->kind == ir::LoopKind::unrolled && extent != nullptr ? *extent : 1;
+    const std::int64_t copies = loop->kind == LoopKind::unrolled && extent != nullptr ? *extent : 1;
     std::int64_t product = 0;
     if (__builtin_mul_overflow(emitted_size(loop->body), copies, &product)) return largest_size;
     size += product;

@@ -98,7 +98,7 @@ std::vector<std::string> runnable_processors() {
 llvm::orc::JITTargetMachineBuilder machine_builder(const CpuOptions& options) {
   initialize();
   const auto known = processors_of_this_machine();
-  if (std::find(known.begin(), known.end(), options.processor) == known.end())
+  if (std::ranges::find(known, options.processor) == known.end())
     throw UserError("code for that processor cannot run here", options.processor,
                     fmt::format("{}", fmt::join(known, ", ")));
   auto host = llvm::orc::JITTargetMachineBuilder::detectHost();

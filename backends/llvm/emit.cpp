@@ -50,7 +50,7 @@ Emitted Emitter::emit() {
   for (const ir::Variable& extent : program_.extents) ranges_[extent.name] = {1, {}};
   ir::visit(program_.body, [&](const ir::Stmt& s) {
     const auto* loop = s.as<ir::For>();
-    serial_loops_ += loop != nullptr && loop->kind == ir::LoopKind::serial ? 1 : 0;
+    serial_loops_ += loop != nullptr && loop->kind == LoopKind::serial ? 1 : 0;
   });
   llvm::Function* kernel = emit_kernel();
   emitted_.scratch_bytes = frame_.scratch_bytes;

@@ -33,13 +33,13 @@ void Emitter::of(const ir::For& s) {
   const std::int64_t* extent = ir::integer_value(s.extent);
   internal_check(!ir::is_bound(s.kind), "loop " + s.name + " is bound and reached the emitter");
   switch (s.kind) {
-    case ir::LoopKind::unrolled:
+    case LoopKind::unrolled:
       internal_check(extent != nullptr, "unrolled loop " + s.name + " has no constant extent");
       return unrolled_loop(s);
-    case ir::LoopKind::vectorized:
+    case LoopKind::vectorized:
       internal_check(extent != nullptr, "vectorized loop " + s.name + " has no constant extent");
       return vector_loop(s);
-    case ir::LoopKind::parallel:
+    case LoopKind::parallel:
       internal_check(!lanes_, "a parallel loop inside a vectorized one");
       // Threads do not start threads: the loops inside are run by the one that meets them.
       if (capabilities_.gpu || frame_.is_worker) return serial_loop(s, false);
@@ -130,7 +130,7 @@ void Emitter::vector_loop(const ir::For& loop) {
     counted(llvm::ConstantInt::get(index_type_, 0), llvm::ConstantInt::getSigned(index_type_, extent / most),
             false, [&](llvm::Value* counter) {
               with_variable(piece, counter, {0, extent / most - 1}, {}, [&] {
-                const ir::Expr first = loop.begin + ir::variable(piece) * ir::integer(most);
+                const ir::Expr first = loop.begin + ir::variable(piece) * most;
                 vector_piece(loop, value(first), first, static_cast<unsigned>(most));
               });
             });
@@ -190,7 +190,7 @@ void Emitter::parallel_loop(const ir::For& loop) {
     if (uses.touched.contains(buffer) && !llvm::isa<llvm::Argument>(storage.pointer))
       locals.push_back(buffer);
   }
-  std::sort(locals.begin(), locals.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  std::ranges::sort(locals, [](const auto* a, const auto* b) { return a->name < b->name; });
   std::vector<const ir::Buffer*> buffers;
   for (const auto* list : {&program_.buffers, &program_.workspaces}) {
     for (const ir::BufferRef& buffer : *list) buffers.push_back(buffer.get());

@@ -56,7 +56,7 @@ void check_launch(const ir::Program& program, std::span<void* const> buffers, st
       throw UserError(fmt::format("the size {} of {} is out of range", name, program.name),
                       std::to_string(extents[i]),
                       fits ? "at least 1" : fmt::format("at most {}", program.largest_extent));
-    sizes[name] = ir::integer(extents[i]);
+    sizes[name] = extents[i];
   }
   for (const auto* list : {&program.buffers, &program.workspaces}) {
     for (const ir::BufferRef& buffer : *list) check_size(program, *buffer, sizes);

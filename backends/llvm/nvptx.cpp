@@ -134,7 +134,7 @@ std::int64_t size_in_loops(const ir::Stmt& stmt) {
   std::int64_t size = 0;
   ir::visit(stmt, [&](const ir::Stmt& s) {
     const auto* loop = s.as<ir::For>();
-    if (loop != nullptr && loop->kind != ir::LoopKind::unrolled) size += emitted_size(loop->body);
+    if (loop != nullptr && loop->kind != LoopKind::unrolled) size += emitted_size(loop->body);
   });
   return size;
 }
@@ -163,15 +163,6 @@ void annotate(llvm::Module& module, llvm::Function& kernel, const ThreadProgram&
   const std::int64_t blocks = std::max(alone, program.program.resident_blocks);
   if (blocks > 0) add("minctasm", blocks);
 }
-
-}  // namespace
-
-SharedMemory shared_memory_of(const ThreadProgram& program) {
-  const std::int64_t bytes = program.launch.shared_bytes;
-  return bytes > most_static_shared_bytes ? SharedMemory{0, bytes} : SharedMemory{bytes, 0};
-}
-
-namespace {
 
 /// How much is to be spent on a program.
 struct Effort {

@@ -31,12 +31,4 @@ std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> 
 /// simulator and drivers.
 std::string join_ptx(const std::string& entry, std::span<const std::string> pieces);
 
-/// How the shared memory of the kernel is asked for.
-struct SharedMemory {
-  std::int64_t static_bytes = 0;   ///< declared in the PTX
-  std::int64_t dynamic_bytes = 0;  ///< to be given at launch, after raising the kernel's limit to it
-};
-/// One of the two is zero: programs of more than 48 KB have all of it dynamic.
-SharedMemory shared_memory_of(const ThreadProgram& program);
-
 }  // namespace weft::llvm_backend

@@ -201,7 +201,7 @@ class Cutter {
   ir::Substitution known_here() const {
     ir::Substitution known;
     for (const auto& [name, range] : values_) {
-      if (range.minimum && range.minimum == range.maximum) known.emplace(name, ir::integer(*range.minimum));
+      if (range.minimum && range.minimum == range.maximum) known.emplace(name, *range.minimum);
     }
     return known;
   }

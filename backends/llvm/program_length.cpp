@@ -51,7 +51,7 @@ LongParts long_parts(const ThreadProgram& program) {
   for (const ir::Stmt& body : {scheduled, program.program.body}) {
     ir::each<ir::For>(body, [&](const ir::For& loop) {
       const std::int64_t* extent = ir::integer_value(loop.extent);
-      const bool is_written = loop.kind == ir::LoopKind::unrolled || loop.kind == ir::LoopKind::vectorized;
+      const bool is_written = loop.kind == LoopKind::unrolled || loop.kind == LoopKind::vectorized;
       if (is_written && extent != nullptr && known.contains(loop.name))
         extents[loop.name] = std::max(extents[loop.name], *extent);
     });

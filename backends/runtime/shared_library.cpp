@@ -47,7 +47,7 @@ void append_matches(std::vector<fs::path>& folders, const std::string& pattern) 
 }
 
 void append_new(std::vector<fs::path>& all, const fs::path& folder) {
-  if (is_folder(folder) && std::find(all.begin(), all.end(), folder) == all.end()) all.push_back(folder);
+  if (is_folder(folder) && std::ranges::find(all, folder) == all.end()) all.push_back(folder);
 }
 
 void open_companions(const fs::path& folder, const std::vector<std::string>& companions) {

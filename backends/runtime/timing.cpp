@@ -115,7 +115,7 @@ void check(const TimingOptions& options, const std::vector<TimedLaunch>& contest
 
 Timing summarize(std::vector<double> microseconds) {
   internal_check(!microseconds.empty(), "a timing without samples");
-  std::sort(microseconds.begin(), microseconds.end());
+  std::ranges::sort(microseconds);
   Timing timing;
   timing.median = quantile(microseconds, 0.5);
   timing.minimum = microseconds.front();

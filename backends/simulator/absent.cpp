@@ -23,6 +23,9 @@ Device Device::simulator(std::string_view architecture, CallPlace place) {
 
 namespace simulator {
 
+bool is_built() {
+  return false;
+}
 DeviceOptions& options(const Device&, CallPlace) {
   refuse();
 }

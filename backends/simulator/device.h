@@ -11,6 +11,9 @@
 
 namespace weft::simulator {
 
+/// Whether this build has the simulator (WEFT_SIMULATOR); without it, no device is simulated.
+bool is_built();
+
 /// Launches run at once, in the calling thread. A launch with findings ends in RuntimeError with the report's
 /// text, unless `tolerates_findings`; the report of the last launch can be read in both cases.
 struct DeviceOptions {

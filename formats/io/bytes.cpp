@@ -39,7 +39,7 @@ std::uint64_t little_endian(Bytes bytes, std::size_t offset, std::size_t width) 
 void check_weight_shape(std::span<const std::int64_t> shape, std::size_t file_bytes,
                         const std::string& origin, const std::string& where) {
   constexpr std::int64_t always_allowed = std::int64_t{1} << 20;
-  const bool empty = shape.empty() || std::any_of(shape.begin(), shape.end(), [](auto x) { return x <= 0; });
+  const bool empty = shape.empty() || std::ranges::any_of(shape, [](auto x) { return x <= 0; });
   if (empty) refuse(origin, where, "the shape " + text_of_shape(shape), "at least one row and one column");
   const std::int64_t rows = shape.size() == 1 ? 1 : shape.front();
   const std::int64_t columns = element_count(shape.size() == 1 ? shape : shape.subspan(1), origin);
@@ -66,7 +66,7 @@ void check_booleans(const Array& array, const std::string& origin,
                     const std::function<std::string(std::int64_t)>& where) {
   if (array.dtype() != DType::boolean) return;
   const Bytes bytes(array.data(), array.bytes());
-  const auto wrong = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; });
+  const auto wrong = std::ranges::find_if(bytes, [](std::byte b) { return b > std::byte{1}; });
   if (wrong == bytes.end()) return;
   refuse(origin, where(wrong - bytes.begin()), fmt::format("a boolean of {}", std::to_integer<int>(*wrong)),
          "0 or 1");

@@ -145,10 +145,10 @@ void refuse_duplicates(const Coordinates& entries, const std::string& origin) {
   std::vector<std::size_t> order(entries.row.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto key = [&](std::size_t i) { return std::pair(entries.row[i], entries.column[i]); };
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return std::pair(key(a), a) < std::pair(key(b), b); });
-  const auto twice = std::adjacent_find(order.begin(), order.end(),
-                                        [&](std::size_t a, std::size_t b) { return key(a) == key(b); });
+  std::ranges::sort(
+      order, [&](std::size_t a, std::size_t b) { return std::pair(key(a), a) < std::pair(key(b), b); });
+  const auto twice =
+      std::ranges::adjacent_find(order, [&](std::size_t a, std::size_t b) { return key(a) == key(b); });
   if (twice == order.end()) return;
   const std::size_t first = *twice;
   const std::size_t second = *std::next(twice);

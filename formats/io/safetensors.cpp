@@ -36,7 +36,7 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) 
   if (known == stored_types().end() || !known->dtype)
     refuse_tensor(tensor, "elements of " + tensor.dtype, "F64, F32, F16, BF16, or an integer type");
   Array array(reinterpreted(*known->dtype, reinterpret_as, tensor.origin), tensor.shape);
-  std::copy(tensor.bytes.begin(), tensor.bytes.end(), array.data());
+  std::ranges::copy(tensor.bytes, array.data());
   check_booleans(array, tensor.origin, [&](std::int64_t i) { return place_of(tensor, i, array.dtype()); });
   return array;
 }
@@ -97,7 +97,7 @@ void write_safetensors(const std::string& path, const std::vector<std::pair<std:
     check_names(path, tensors);
     std::vector<const std::pair<std::string, Array>*> order;
     for (const auto& tensor : tensors) order.push_back(&tensor);
-    std::sort(order.begin(), order.end(), [](auto* a, auto* b) {
+    std::ranges::sort(order, [](auto* a, auto* b) {
       const std::size_t first = size_of(a->second.dtype());
       const std::size_t second = size_of(b->second.dtype());
       return first != second ? first > second : a->first < b->first;

@@ -181,8 +181,7 @@ std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes
                                         std::size_t data_begin, const std::string& origin) {
   std::vector<const Entry*> in_order;
   for (const Entry& entry : entries) in_order.push_back(&entry);
-  std::sort(in_order.begin(), in_order.end(),
-            [](const Entry* a, const Entry* b) { return *a->offsets < *b->offsets; });
+  std::ranges::sort(in_order, [](const Entry* a, const Entry* b) { return *a->offsets < *b->offsets; });
   const std::size_t buffer = bytes.size() - data_begin;
   std::uint64_t end = 0;
   std::vector<StoredTensor> tensors;

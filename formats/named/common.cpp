@@ -11,7 +11,7 @@ namespace weft::named {
 
 void check_parameters(const Format& format, std::initializer_list<std::string_view> known) {
   for (const auto& [parameter, value] : format.parameters) {
-    if (std::find(known.begin(), known.end(), parameter) != known.end()) continue;
+    if (std::ranges::find(known, parameter) != known.end()) continue;
     throw UserError("a format has a parameter that it does not know", format.text(), parameter,
                     known.size() == 0
                         ? format.name + " without parameters"

@@ -13,12 +13,12 @@ constexpr std::int64_t rows_of_lanes = 8, columns_of_lanes = 4, pair = 2, halves
 class OfTile {
  public:
   OfTile(const std::string& tile, LoopRole role, int step) : tile_(tile), role_(role), step_(step) {}
-  Stmt operator()(const char* what, std::int64_t extent, LoopKind kind, const Stmt& body) const {
-    return (*this)(what, extent, kind, body, role_);
+  Stmt operator()(const Expr& variable, std::int64_t extent, LoopKind kind, const Stmt& body) const {
+    return (*this)(variable, extent, kind, body, role_);
   }
-  Stmt operator()(const char* what, std::int64_t extent, LoopKind kind, const Stmt& body,
+  Stmt operator()(const Expr& variable, std::int64_t extent, LoopKind kind, const Stmt& body,
                   LoopRole role) const {
-    return ir::for_loop({tile_ + what, ir::integer(0), ir::integer(extent), kind, step_, body, role, tile_});
+    return ir::for_range(variable, extent, kind, step_, body, role, tile_);
   }
 
  private:
@@ -28,6 +28,16 @@ class OfTile {
 };
 
 }  // namespace
+
+FragmentLoops::FragmentLoops(const std::string& rows, const std::string& columns)
+    : row_tile(ir::variable(rows + ".tile")),
+      warp(ir::variable(rows + ".warp")),
+      half(ir::variable(rows + ".half")),
+      row_lane(ir::variable(rows + ".lane")),
+      column_tile(ir::variable(columns + ".tile")),
+      column_lane(ir::variable(columns + ".lane")),
+      eight(ir::variable(columns + ".eight")),
+      pair(ir::variable(columns + ".pair")) {}
 
 std::optional<std::pair<std::string, std::string>> Fragments::tile_of(const std::vector<ir::For>& loops) {
   std::string rows, columns;
@@ -39,19 +49,18 @@ std::optional<std::pair<std::string, std::string>> Fragments::tile_of(const std:
 }
 
 std::vector<Expr> Fragments::shape() const {
-  const auto n = [](std::int64_t number) { return ir::integer(number); };
-  return {n(rows / instruction.m),
-          n(columns / instruction.n),
-          n(instruction.warps),
-          n(rows_of_lanes),
-          n(columns_of_lanes),
-          n(instruction.n / eight),
-          n(halves),
-          n(pair)};
+  return {rows / instruction.m,
+          columns / instruction.n,
+          instruction.warps,
+          rows_of_lanes,
+          columns_of_lanes,
+          instruction.n / eight,
+          halves,
+          pair};
 }
 
 std::vector<Expr> Fragments::place_of(const Expr& row, const Expr& column) const {
-  const Expr m = ir::integer(instruction.m), n = ir::integer(instruction.n);
+  const Expr m = instruction.m, n = instruction.n;
   return {row / m,
           column / n,
           row % m / rows_of_warp,
@@ -63,60 +72,54 @@ std::vector<Expr> Fragments::place_of(const Expr& row, const Expr& column) const
 }
 
 std::vector<Expr> Fragments::place_in_loops() const {
-  const Expr warp = instruction.warps > 1 ? ir::variable(row_loop + ".warp") : ir::integer(0);
-  return {ir::variable(row_loop + ".tile"),
-          ir::variable(column_loop + ".tile"),
-          warp,
-          ir::variable(row_loop + ".lane"),
-          ir::variable(column_loop + ".lane"),
-          ir::variable(column_loop + ".eight"),
-          ir::variable(row_loop + ".half"),
-          ir::variable(column_loop + ".pair")};
+  const FragmentLoops at = loops();
+  const Expr warp = instruction.warps > 1 ? at.warp : 0;
+  return {at.row_tile, at.column_tile, warp, at.row_lane, at.column_lane, at.eight, at.half, at.pair};
 }
 
 std::vector<Expr> Fragments::begin_of(const Expr& row_tile, const Expr& column_tile) const {
   std::vector<Expr> place = place_in_loops();
   place[0] = row_tile;
   place[1] = column_tile;
-  for (const std::size_t i : {5, 6, 7}) place[i] = ir::integer(0);
+  for (const std::size_t i : {5, 6, 7}) place[i] = 0;
   return place;
 }
 
 Stmt Fragments::over_rows(const Stmt& body, int step) const {
-  const auto variable = [&](const char* what) { return ir::variable(row_loop + what); };
+  const FragmentLoops at = loops();
   const bool several = instruction.warps > 1;
-  Expr row = variable(".tile") * ir::integer(instruction.m);
-  if (several) row = row + variable(".warp") * rows_of_warp;
-  row = row + variable(".half") * rows_of_lanes + variable(".lane");
+  Expr row = at.row_tile * instruction.m;
+  if (several) row = row + at.warp * rows_of_warp;
+  row = row + at.half * rows_of_lanes + at.row_lane;
   Stmt result = ir::substitute(body, {{row_loop, row}});
   const OfTile loop(row_loop, LoopRole::rows, step);
-  result = loop(".half", halves, LoopKind::serial, result, LoopRole::fragment_rows);
-  result = loop(".tile", rows / instruction.m, LoopKind::serial, result);
-  result = loop(".lane", rows_of_lanes, LoopKind::lane, result);
-  return several ? loop(".warp", instruction.warps, LoopKind::warp, result) : result;
+  result = loop(at.half, halves, LoopKind::serial, result, LoopRole::fragment_rows);
+  result = loop(at.row_tile, rows / instruction.m, LoopKind::serial, result);
+  result = loop(at.row_lane, rows_of_lanes, LoopKind::lane, result);
+  return several ? loop(at.warp, instruction.warps, LoopKind::warp, result) : result;
 }
 
 Stmt Fragments::over_columns(const Stmt& body, int step) const {
-  const auto variable = [&](const char* what) { return ir::variable(column_loop + what); };
-  const Expr column = variable(".tile") * ir::integer(instruction.n) + variable(".eight") * eight +
-                      variable(".lane") * pair + variable(".pair");
+  const FragmentLoops at = loops();
+  const Expr column = at.column_tile * instruction.n + at.eight * eight + at.column_lane * pair + at.pair;
   Stmt result = ir::substitute(body, {{column_loop, column}});
   const OfTile loop(column_loop, LoopRole::output, step);
-  result = loop(".pair", pair, LoopKind::vectorized, result, LoopRole::fragment_columns);
-  result = loop(".eight", instruction.n / eight, LoopKind::serial, result);
-  result = loop(".tile", columns / instruction.n, LoopKind::serial, result);
-  return loop(".lane", columns_of_lanes, LoopKind::lane, result);
+  result = loop(at.pair, pair, LoopKind::vectorized, result, LoopRole::fragment_columns);
+  result = loop(at.eight, instruction.n / eight, LoopKind::serial, result);
+  result = loop(at.column_tile, columns / instruction.n, LoopKind::serial, result);
+  return loop(at.column_lane, columns_of_lanes, LoopKind::lane, result);
 }
 
 Stmt Fragments::over_threads(const Stmt& body, int step) const {
+  const FragmentLoops at = loops();
   const OfTile row(row_loop, LoopRole::rows, step), column(column_loop, LoopRole::output, step);
-  const Stmt result =
-      row(".lane", rows_of_lanes, LoopKind::lane, column(".lane", columns_of_lanes, LoopKind::lane, body));
-  return instruction.warps > 1 ? row(".warp", instruction.warps, LoopKind::warp, result) : result;
+  const Stmt result = row(at.row_lane, rows_of_lanes, LoopKind::lane,
+                          column(at.column_lane, columns_of_lanes, LoopKind::lane, body));
+  return instruction.warps > 1 ? row(at.warp, instruction.warps, LoopKind::warp, result) : result;
 }
 
 Expr Fragments::lane() const {
-  return ir::variable(row_loop + ".lane") * columns_of_lanes + ir::variable(column_loop + ".lane");
+  return loops().row_lane * columns_of_lanes + loops().column_lane;
 }
 
 }  // namespace weft

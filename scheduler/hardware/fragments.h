@@ -13,6 +13,14 @@
 
 namespace weft {
 
+/// What counts the loops that take the place of those over the rows and over the columns of a tile.
+struct FragmentLoops {
+  ir::Expr row_tile, warp, half, row_lane;
+  ir::Expr column_tile, column_lane, eight, pair;
+
+  FragmentLoops(const std::string& rows, const std::string& columns);
+};
+
 /// A tile of rows x columns of accumulators, in registers of an array with the dimensions
 ///   [row tile][column tile][warp][lane of rows][lane of columns][eight][half][pair]
 /// row = m * row tile + 16 * warp + 8 * half + lane of rows; column = n * column tile + 8 * eight +
@@ -23,6 +31,7 @@ struct Fragments {
   std::int64_t rows = 0, columns = 0;
   std::string row_loop, column_loop;  ///< the loops that the tile had
 
+  FragmentLoops loops() const { return {row_loop, column_loop}; }
   /// The loops that the tile had whose fragments these loops go over; nothing where they go over none.
   static std::optional<std::pair<std::string, std::string>> tile_of(const std::vector<ir::For>& loops);
 

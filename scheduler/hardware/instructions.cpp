@@ -42,7 +42,7 @@ ir::Expr slot_of_code(std::span<const ir::Expr> operands) {
   const ir::Expr& place = operands[2];
   ir::Expr bits = operands[0];
   const auto skip = [&](const ir::Expr& lower, std::int64_t skipped) {
-    bits = ir::select(lower, bits, bits / ir::integer(std::int64_t{1} << skipped));
+    bits = ir::select(lower, bits, bits / (std::int64_t{1} << skipped));
   };
   skip(row % 16 < 8, 16);
   skip(place % 8 < 4, 8);
@@ -54,33 +54,33 @@ ir::Expr slot_of_code(std::span<const ir::Expr> operands) {
 /// A number without its half, its quarter, … is as much as its bits.
 ir::Expr counted_bits(std::span<const ir::Expr> operands) {
   ir::Expr count = operands[0];
-  for (int bit = 1; bit < 16; ++bit) count = count - operands[0] / ir::integer(std::int64_t{1} << bit);
+  for (int bit = 1; bit < 16; ++bit) count = count - operands[0] / (std::int64_t{1} << bit);
   return count;
 }
 
 /// Among the quarters of the word, and then half by half in the quarter that has the bit.
 ir::Expr place_of_bit(std::span<const ir::Expr> operands) {
   const auto count = [](const ir::Expr& x) { return ir::call(std::string(count_bits), DType::i64, {x}); };
-  const ir::Expr quarter = ir::integer(65536);
+  const ir::Expr quarter = 65536;
   const ir::Expr quarters[] = {operands[0] % quarter, operands[0] / quarter % quarter, operands[1] % quarter,
                                operands[1] / quarter % quarter};
-  ir::Expr bits = quarters[0], place = ir::integer(0), before = ir::integer(0), end = count(bits);
+  ir::Expr bits = quarters[0], place = 0, before = 0, end = count(bits);
   for (std::int64_t i = 1; i < 4; ++i) {
     const ir::Expr behind = end <= operands[2];
     bits = ir::select(behind, quarters[i], bits);
-    place = ir::select(behind, ir::integer(16 * i), place);
+    place = ir::select(behind, 16 * i, place);
     before = ir::select(behind, end, before);
     if (i < 3) end = end + count(quarters[i]);
   }
   ir::Expr number = operands[2] - before;
   for (const std::int64_t half : {8, 4, 2, 1}) {
-    const ir::Expr size = ir::integer(std::int64_t{1} << half);
+    const ir::Expr size = std::int64_t{1} << half;
     const ir::Expr low = bits % size;
     const ir::Expr in_low = count(low);
     const ir::Expr behind = in_low <= number;
     bits = ir::select(behind, bits / size, low);
-    place = place + ir::select(behind, ir::integer(half), ir::integer(0));
-    number = number - ir::select(behind, in_low, ir::integer(0));
+    place = place + ir::select(behind, half, 0);
+    number = number - ir::select(behind, in_low, 0);
   }
   return place;
 }

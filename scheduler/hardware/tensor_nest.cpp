@@ -65,7 +65,7 @@ std::optional<TensorNest> tensor_nest_of(const std::vector<ir::For>& loops, cons
                              : !of_sum && of_left && of_right ? &depth
                                                               : nullptr;
       const auto known = ir::constant_iterations(loop);
-      const bool plain = loop.kind == ir::LoopKind::serial || loop.kind == ir::LoopKind::unrolled;
+      const bool plain = loop.kind == LoopKind::serial || loop.kind == LoopKind::unrolled;
       fits = fits && role != nullptr && *role == nullptr && plain && known && known->begin == 0;
       if (role != nullptr) *role = &loop;
     }

@@ -130,6 +130,12 @@ Stmt for_loop(For loop, Stmt body) {
   return for_loop(std::move(loop));
 }
 
+Stmt for_range(const Expr& variable, Expr extent, LoopKind kind, int step, Stmt body, LoopRole role,
+               std::string tile) {
+  return for_loop({variable.as<Variable>()->name, integer(0), std::move(extent), kind, step, std::move(body),
+                   role, std::move(tile)});
+}
+
 Stmt for_loops(const std::vector<For>& loops, Stmt body) {
   for (const For& loop : std::views::reverse(loops)) body = for_loop(loop, std::move(body));
   return body;

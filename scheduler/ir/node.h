@@ -349,6 +349,9 @@ bool contains(const std::vector<Expr>& list, const Expr& expr);
 Stmt for_loop(For loop);
 /// The loop around another body.
 Stmt for_loop(For loop, Stmt body);
+/// `for variable in 0 .. extent: body`
+Stmt for_range(const Expr& variable, Expr extent, LoopKind kind, int step, Stmt body,
+               LoopRole role = LoopRole::other, std::string tile = {});
 /// The loops around the body, the first outermost.
 Stmt for_loops(const std::vector<For>& loops, Stmt body);
 Stmt store(BufferRef buffer, std::vector<Expr> indices, Expr value, bool accumulate = false);

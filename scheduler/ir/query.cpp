@@ -74,8 +74,8 @@ InnerLoops inner_loops(const Stmt& stmt) {
 
 bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string& outer) {
   const auto around = find_loops(stmt, outer);
-  return std::any_of(around.begin(), around.end(),
-                     [&](const For* loop) { return find_loop(loop->body, inner) != nullptr; });
+  return std::ranges::any_of(around,
+                             [&](const For* loop) { return find_loop(loop->body, inner) != nullptr; });
 }
 
 Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function<Stmt(const For&)>& change) {

@@ -377,9 +377,8 @@ Linear linear(const Expr& expr) {
     add_linear(remainder.atom.as<Binary>()->left, remainder.coefficient, sum);
   }
   std::erase_if(sum.terms, [](const Linear::Term& term) { return term.coefficient == 0; });
-  std::stable_sort(sum.terms.begin(), sum.terms.end(), [](const Linear::Term& a, const Linear::Term& b) {
-    return print(a.atom) < print(b.atom);
-  });
+  std::ranges::stable_sort(
+      sum.terms, [](const Linear::Term& a, const Linear::Term& b) { return print(a.atom) < print(b.atom); });
   return sum;
 }
 

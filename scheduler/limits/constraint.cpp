@@ -107,7 +107,7 @@ class Compiler {
   }
 
   std::int64_t number_of(const ir::Variable& variable) const {
-    const auto found = std::find(knobs_.begin(), knobs_.end(), variable.name);
+    const auto found = std::ranges::find(knobs_, variable.name);
     internal_check(found != knobs_.end(), "a constraint uses " + variable.name + ", which has no value");
     return found - knobs_.begin();
   }

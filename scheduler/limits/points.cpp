@@ -27,9 +27,7 @@ class Walker {
     for (std::size_t i = 0; i < constraints.size(); ++i) {
       std::size_t last = 0;
       for (const std::string& knob : knobs_of(constraints[i]))
-        last = std::max(
-            last,
-            static_cast<std::size_t>(std::find(names_.begin(), names_.end(), knob) - names_.begin()) + 1);
+        last = std::max(last, static_cast<std::size_t>(std::ranges::find(names_, knob) - names_.begin()) + 1);
       ready_[last].push_back(i);
     }
   }

@@ -84,7 +84,7 @@ class Collector {
     }
     for (std::size_t i = 0; i < copy.coordinates.size(); ++i) {
       const Expr variable = ir::variable(copy.coordinates[i]);
-      path_.conditions.push_back(ir::integer(0) <= variable);
+      path_.conditions.push_back(0 <= variable);
       path_.conditions.push_back(variable < copy.extents[i]);
     }
     access(*copy.destination, copy.destination_begin);
@@ -138,7 +138,7 @@ class Collector {
     for (const Expr& condition : path_.conditions) key += "\n" + ir::print(condition);
     last_ = {index, extent, buffer, path_.conditions};
     if (!seen_.insert(std::move(key)).second) return;
-    places_.inside.push_back({path_, ir::integer(0) <= index && index < extent, text});
+    places_.inside.push_back({path_, 0 <= index && index < extent, text});
   }
 
   /// Whether the index is the one that was seen to last: in written-out code one place of a row follows
@@ -211,9 +211,9 @@ class Iteration {
     ir::Linear sum = ir::linear(ir::substitute(expr, values_));
     std::erase_if(sum.terms, [](const auto& term) { return term.coefficient < 1; });
     std::ranges::stable_sort(sum.terms, std::greater<>(), &ir::Linear::Term::coefficient);
-    Expr rest = target - ir::integer(sum.constant);
+    Expr rest = target - sum.constant;
     for (std::size_t i = 0; i < sum.terms.size(); ++i) {
-      const Expr coefficient = ir::integer(sum.terms[i].coefficient);
+      const Expr coefficient = sum.terms[i].coefficient;
       solve_atom(sum.terms[i].atom, rest / coefficient);
       rest = rest % coefficient;
     }
@@ -273,7 +273,7 @@ WeightFacts facts_of(const Algorithm& algorithm, const SparseTensor* weights, co
         weights != nullptr && std::ranges::any_of(weights->arrays(), [&](const auto& array) {
           return extent.name == entries_variable(algorithm.sparse_operand()->name, array.name);
         });
-    facts.conditions.push_back(ir::integer(entries ? 0 : 1) <= ir::variable(extent.name));
+    facts.conditions.push_back((entries ? 0 : 1) <= ir::variable(extent.name));
   }
   return facts;
 }

@@ -46,7 +46,7 @@ Expr times(const Expr& a, const Expr& b) {
 }
 
 Expr elements_of(const std::vector<Expr>& shape) {
-  Expr count = ir::integer(1);
+  Expr count = 1;
   for (const Expr& extent : shape) count = times(extent, count);
   return count;
 }
@@ -179,14 +179,14 @@ class Constraints {
     if (program_.roles) {
       // Two memory barriers of 8 bytes for each of up to 8 buffers.
       constexpr std::int64_t barrier_bytes = 128;
-      parts.emplace_back("barriers", ir::integer(barrier_bytes));
+      parts.emplace_back("barriers", barrier_bytes);
       total = total + barrier_bytes;
     }
     add({"shared memory", "bytes of shared memory of a block", "B", total, target_.shared_bytes_per_block,
          parts});
     // One block alone fits whenever the limit of a block holds.
     if (resident_blocks_ <= 1) return;
-    parts.emplace_back("system", ir::integer(target_.shared_bytes_reserved));
+    parts.emplace_back("system", target_.shared_bytes_reserved);
     add({"shared memory of a multiprocessor",
          fmt::format("bytes of shared memory of {} blocks", resident_blocks_),
          "B",
@@ -307,9 +307,9 @@ Expr threads_per_block_of(const ir::Program& program) {
   const Expr lanes = axis_extent(program.body, LoopKind::lane);
   const Expr warps = axis_extent(program.body, LoopKind::warp);
   const Expr threads = axis_extent(program.body, LoopKind::thread);
-  Expr by_warps = warps.defined() ? times(warps, 32) : lanes.defined() ? ir::integer(32) : Expr();
+  Expr by_warps = warps.defined() ? times(warps, 32) : lanes.defined() ? 32 : Expr();
   Expr count = larger(by_warps, threads);
-  if (!count.defined()) return ir::integer(1);
+  if (!count.defined()) return 1;
   if (program.roles) count = count + 32 * program.roles->producers;
   return ir::is_constant(program, count) ? count : Expr();
 }

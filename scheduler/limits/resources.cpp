@@ -138,8 +138,8 @@ void explain_clash(const Problem& problem, Feasibility& result) {
       return std::max(old, static_cast<double>(remedy.value)) /
              std::max(1.0, std::min(old, static_cast<double>(remedy.value)));
     };
-    const auto best = std::min_element(result.remedies.begin(), result.remedies.end(),
-                                       [&](const Remedy& a, const Remedy& b) { return lost(a) < lost(b); });
+    const auto best = std::ranges::min_element(
+        result.remedies, [&](const Remedy& a, const Remedy& b) { return lost(a) < lost(b); });
     result.nearest = {{best->knob, best->value}};
     return;
   }
@@ -152,8 +152,7 @@ Feasibility completed(const std::vector<Constraint>& constraints, const std::vec
                       const KnobValues& fixed) {
   for (const ir::Knob& knob : knobs) {
     internal_check(!knob.values.empty(), "knob " + knob.name + " has no values");
-    internal_check(*std::min_element(knob.values.begin(), knob.values.end()) >= 0,
-                   "knob " + knob.name + " below 0");
+    internal_check(*std::ranges::min_element(knob.values) >= 0, "knob " + knob.name + " below 0");
   }
   const Problem problem{constraints, knobs, fixed};
   for (const auto& [name, value] : fixed) {

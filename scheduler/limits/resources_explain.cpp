@@ -22,7 +22,7 @@ void collect_factors(const Expr& expr, std::vector<Expr>& factors) {
 std::string product_text(const Expr& expr, const KnobValues& values, std::set<std::string>& printed) {
   std::vector<Expr> factors;
   collect_factors(expr, factors);
-  Expr number = ir::integer(1);
+  Expr number = 1;
   std::string knobs;
   for (const Expr& factor : factors) {
     if (const auto* variable = factor.as<ir::Variable>()) {

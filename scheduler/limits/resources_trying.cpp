@@ -55,8 +55,8 @@ std::vector<ir::Knob> knobs_to_try(const Problem& problem, const std::set<std::s
     knobs.push_back(std::move(knob));
   }
   // Few values first: a constraint that fails early saves most there.
-  std::stable_sort(knobs.begin(), knobs.end(),
-                   [](const ir::Knob& a, const ir::Knob& b) { return a.values.size() < b.values.size(); });
+  std::ranges::stable_sort(
+      knobs, [](const ir::Knob& a, const ir::Knob& b) { return a.values.size() < b.values.size(); });
   for (ir::Knob& knob : problem.open()) knobs.push_back(std::move(knob));
   return knobs;
 }
@@ -97,9 +97,8 @@ std::vector<std::int64_t> Problem::alternatives(const std::string& knob) const {
   values.erase(value);
   std::vector<std::int64_t> result(values.begin(), values.end());
   // The smaller of two that are as far away comes first: it asks for less.
-  std::stable_sort(result.begin(), result.end(), [&](std::int64_t a, std::int64_t b) {
-    return std::llabs(a - value) < std::llabs(b - value);
-  });
+  std::ranges::stable_sort(
+      result, [&](std::int64_t a, std::int64_t b) { return std::llabs(a - value) < std::llabs(b - value); });
   return result;
 }
 

@@ -167,7 +167,7 @@ class Question {
 };
 
 bool contains(const std::vector<z3::expr>& list, const z3::expr& e) {
-  return std::any_of(list.begin(), list.end(), [&](const z3::expr& other) { return z3::eq(e, other); });
+  return std::ranges::any_of(list, [&](const z3::expr& other) { return z3::eq(e, other); });
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ class Results {
     if (const auto* let = stmt.as<ir::Let>()) {
       around.lets[let->name] = ir::substitute(let->value, around.lets);
     } else if (const auto* loop = stmt.as<ir::For>()) {
-      const bool written_out =
-          loop->kind == ir::LoopKind::unrolled && ir::integer_value(loop->extent) != nullptr;
+      const bool written_out = loop->kind == LoopKind::unrolled && ir::integer_value(loop->extent) != nullptr;
       if (written_out)
         around.unrolled.push_back(loop);
       else

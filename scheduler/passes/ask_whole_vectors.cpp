@@ -19,10 +19,10 @@ Expr of_all(const Expr& condition, const std::string& element, std::int64_t coun
   if (comparison == nullptr) return {};
   const bool less = comparison->op == ir::BinaryOperator::less;
   const ir::Linear sum = ir::linear(comparison->left - comparison->right);
-  const Expr rest = sum.expr() - ir::variable(element) * ir::integer(less ? 1 : -1);
+  const Expr rest = sum.expr() - ir::variable(element) * (less ? 1 : -1);
   const Expr simple = ir::linear(rest).expr();
   if (ir::uses(simple, element) || !divides(count, simple)) return {};
-  return ir::substitute(condition, {{element, ir::integer(0)}});
+  return ir::substitute(condition, {{element, 0}});
 }
 
 }  // namespace

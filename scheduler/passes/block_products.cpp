@@ -41,23 +41,22 @@ class BlockProduct {
  private:
   ir::BufferRef fragment(const std::string& what, int registers) const {
     return ir::make_buffer(store_.buffer->name + "." + what, DType::i32, ir::Scope::registers,
-                           ir::Access::read_write, {ir::integer(registers)});
+                           ir::Access::read_write, {registers});
   }
   static ir::RegisterRange all_of(const ir::BufferRef& fragment) {
-    return {fragment, {ir::integer(0)}, static_cast<int>(*ir::integer_value(fragment->shape.front()))};
+    return {fragment, {0}, static_cast<int>(*ir::integer_value(fragment->shape.front()))};
   }
 
   ir::RegisterRange accumulators() const {
     std::vector<Expr> place(store_.indices.begin(), store_.indices.end() - Fragments::dimensions);
-    const std::vector<Expr> own = fragments_.begin_of(ir::integer(0), ir::integer(0));
+    const std::vector<Expr> own = fragments_.begin_of(0, 0);
     place.insert(place.end(), own.begin(), own.end());
     return {store_.buffer, std::move(place), swmma_accumulators};
   }
 
   /// The first element of the block.
   Expr at_begin(const ir::Load& load) const {
-    return ir::substitute(ir::load(load.buffer, load.indices),
-                          {{rows_.name, ir::integer(0)}, {places_.name, ir::integer(0)}});
+    return ir::substitute(ir::load(load.buffer, load.indices), {{rows_.name, 0}, {places_.name, 0}});
   }
 
   /// A place's column in its block is stored; in a dense block, where there are such, it is the place itself.
@@ -82,7 +81,7 @@ class BlockProduct {
     rewriter.on_expr = [&](const Expr& e) { return is_column_in_block(e) ? Expr(0) : e; };
     const Expr row = rewriter(dense_.indices.front());
     internal_check(!ir::uses(row, places_.name), "the rows of a tile do not follow each other");
-    const Expr column = ir::substitute(dense_.indices.back(), {{columns_.name, ir::integer(0)}});
+    const Expr column = ir::substitute(dense_.indices.back(), {{columns_.name, 0}});
     return {ir::load(dense_.buffer, {row, column}), dense_.buffer->strides.front(),
             dense_.buffer->shape.front() - row, dense_.buffer->shape.back() - column};
   }

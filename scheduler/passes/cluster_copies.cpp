@@ -168,7 +168,7 @@ std::optional<ir::Copy> share_of(const ir::Copy& copy, const ir::Cluster& cluste
       *elements * ir::element_bytes(*copy.source) / cluster.blocks % line != 0)
     return std::nullopt;
   const auto dimension = static_cast<std::size_t>(rows - copy.extents.begin());
-  const Expr own = ir::integer(*ir::integer_value(*rows) / cluster.blocks);
+  const Expr own = *ir::integer_value(*rows) / cluster.blocks;
   const Expr first = ir::variable(cluster.loop) * own;
   share.extents[dimension] = own;
   share.source_begin[dimension] = share.source_begin[dimension] + first;

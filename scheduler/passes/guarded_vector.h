@@ -19,7 +19,7 @@ struct GuardedVector {
 inline std::optional<GuardedVector> guarded_vector(const ir::For& loop) {
   const auto* guard = loop.body.as<ir::If>();
   const auto known = ir::constant_iterations(loop);
-  if (loop.kind != ir::LoopKind::vectorized || guard == nullptr || guard->otherwise.defined() || !known ||
+  if (loop.kind != LoopKind::vectorized || guard == nullptr || guard->otherwise.defined() || !known ||
       known->begin != 0)
     return std::nullopt;
   return GuardedVector{guard, known->extent};

@@ -18,10 +18,6 @@ const TensorInstruction& row_of(const std::string& executed) {
   return *found;
 }
 
-Expr number(std::int64_t value) {
-  return ir::integer(value);
-}
-
 class Operation {
  public:
   Operation(const ir::TensorOperation& operation)
@@ -31,12 +27,13 @@ class Operation {
         leading_(leading_of(operation)),
         fragments_{row_of(operation.instruction), *ir::integer_value(nest_.rows.extent),
                    *ir::integer_value(nest_.columns.extent), nest_.rows.tile, nest_.columns.tile},
+        at_(fragments_.loops()),
         depth_(*ir::integer_value(nest_.depth.extent)),
         slots_(nest_.slot.defined() ? nest_.depth.name + ".slot" : nest_.depth.name) {
     if (!nest_.slot.defined()) return;
     for (Expr& index : nest_.right.indices) index = with_slot(index, ir::variable(slots_));
     codes_ = ir::make_buffer(nest_.left.buffer->name + ".codes", DType::i32, ir::Scope::registers,
-                             ir::Access::read_write, {number(words()), number(row_tiles())});
+                             ir::Access::read_write, {words(), row_tiles()});
   }
 
   Stmt operator()() const {
@@ -78,15 +75,20 @@ class Operation {
     return ir::substitute(ir::load(load.buffer, load.indices), place);
   }
 
-  ir::RegisterRange accumulators(const Expr& row_tile, const Expr& column_tile) const {
+  ir::RegisterRange accumulators() const {
     std::vector<Expr> place = leading_;
-    const std::vector<Expr> own = fragments_.begin_of(row_tile, column_tile);
+    const std::vector<Expr> own = fragments_.begin_of(at_.row_tile, at_.column_tile);
     place.insert(place.end(), own.begin(), own.end());
     return {nest_.sum, std::move(place), instruction().m * instruction().n / (32 * instruction().warps)};
   }
 
-  Stmt loop(const std::string& name, std::int64_t extent, const Stmt& body) const {
-    return ir::for_loop({name, number(0), number(extent), ir::LoopKind::unrolled, step_, body});
+  Stmt loop(const Expr& variable, std::int64_t extent, const Stmt& body) const {
+    return ir::for_range(variable, extent, LoopKind::unrolled, step_, body);
+  }
+  /// For every tile of rows and of columns.
+  Stmt all_tiles(ir::Execute one) const {
+    return loop(at_.row_tile, row_tiles(),
+                loop(at_.column_tile, column_tiles(), ir::execute(std::move(one))));
   }
 
   // ---- codes ----
@@ -99,46 +101,43 @@ class Operation {
   /// Each lane loads its words for every tile of 16 rows: those of the row and the places that are its own.
   Stmt load_codes() const {
     if (codes_ == nullptr) return {};
-    const std::string tiles = fragments_.row_loop + ".tile", steps = fragments_.row_loop + ".step";
-    const Expr tile = ir::variable(tiles), step = ir::variable(steps), lane = fragments_.lane();
-    Expr row = tile * number(instruction().m) + lane / number(4);
-    if (instruction().warps > 1)
-      row = row + ir::variable(fragments_.row_loop + ".warp") * number(rows_of_words);
-    const Expr place = step * number(kept() * of_word()) + lane % number(4) * number(8);
+    const Expr lane = fragments_.lane();
+    Expr row = at_.row_tile * instruction().m + lane / 4;
+    if (instruction().warps > 1) row = row + at_.warp * rows_of_words;
+    const Expr place = step_of_word_ * (kept() * of_word()) + lane % 4 * 8;
     const Expr word = ir::substitute(nest_.slot.as<ir::Call>()->arguments.front(),
                                      {{nest_.rows.name, row}, {nest_.depth.name, place}});
-    return loop(steps, words(), loop(tiles, row_tiles(), ir::store(codes_, {step, tile}, word)));
+    return loop(step_of_word_, words(),
+                loop(at_.row_tile, row_tiles(), ir::store(codes_, {step_of_word_, at_.row_tile}, word)));
   }
 
   /// Those of a row tile for an instruction: its place among the registers, and its half as an argument.
-  void add_codes(ir::Execute& multiply, const Expr& step, const Expr& row_tile, std::int64_t selector) const {
+  void add_codes(ir::Execute& multiply, const Expr& step, std::int64_t selector) const {
     if (codes_ == nullptr) return;
-    multiply.inputs.push_back({codes_, {step, row_tile}, 1});
-    multiply.arguments.push_back(number(selector));
+    multiply.inputs.push_back({codes_, {step, at_.row_tile}, 1});
+    multiply.arguments.push_back(selector);
   }
 
   /// All steps along the depth, `one(step, word, selector)` after the other. Those of a word are written out:
   /// the selector is no variable.
   template <class One>
   Stmt all_steps(const One& one) const {
-    const std::string name = fragments_.row_loop + ".step";
-    const Expr word = ir::variable(name);
     std::vector<Stmt> steps;
-    for (std::int64_t i = 0; i < of_word(); ++i) steps.push_back(one(word * number(of_word()) + i, word, i));
-    return loop(name, words(), ir::block(std::move(steps)));
+    for (std::int64_t i = 0; i < of_word(); ++i)
+      steps.push_back(one(step_of_word_ * of_word() + i, step_of_word_, i));
+    return loop(step_of_word_, words(), ir::block(std::move(steps)));
   }
 
   // ---- operands in registers ----
 
   Stmt from_registers() const {
     const auto left = ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                                      ir::Access::read_write, {number(row_tiles()), number(kept() / 4)});
+                                      ir::Access::read_write, {row_tiles(), kept() / 4});
     const auto right =
         ir::make_buffer(nest_.right.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                        ir::Access::read_write, {number(column_tiles()), number(instruction().k / 8)});
+                        ir::Access::read_write, {column_tiles(), instruction().k / 8});
     const Stmt steps = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
-      return ir::block({load_left(left, step * number(kept())),
-                        load_right(right, step * number(instruction().k)),
+      return ir::block({load_left(left, step * kept()), load_right(right, step * instruction().k),
                         multiply(left, right, word, selector)});
     });
     const Stmt all = ir::allocate(left, ir::allocate(right, steps));
@@ -148,51 +147,43 @@ class Operation {
   /// Lane l points to row l mod 16 of the two columns, or the one column, of 8 x 8 matrices.
   Stmt load_left(const ir::BufferRef& left, const Expr& begin) const {
     const bool two = kept() == 16;
-    const std::string name = fragments_.row_loop + ".tile";
-    const Expr row = ir::variable(name), lane = fragments_.lane();
-    const Expr place = left_at(row * number(16) + lane % number(16),
-                               begin + (two ? lane / number(16) * number(8) : number(0)));
-    return loop(name, row_tiles(),
+    const Expr lane = fragments_.lane();
+    const Expr place = left_at(at_.row_tile * 16 + lane % 16, begin + (two ? lane / 16 * 8 : 0));
+    return loop(at_.row_tile, row_tiles(),
                 ir::execute({two ? "ldmatrix_x4" : "ldmatrix_x2",
-                             {{left, {row, number(0)}, static_cast<int>(kept() / 4)}},
+                             {{left, {at_.row_tile, 0}, static_cast<int>(kept() / 4)}},
                              {},
                              {place}}));
   }
 
   Stmt multiply(const ir::BufferRef& left, const ir::BufferRef& right, const Expr& word,
                 std::int64_t selector) const {
-    const std::string rows = fragments_.row_loop + ".tile", columns = fragments_.column_loop + ".tile";
-    const Expr row = ir::variable(rows), column = ir::variable(columns);
     ir::Execute one{std::string(instruction().executed),
-                    {accumulators(row, column)},
-                    {{left, {row, number(0)}, static_cast<int>(kept() / 4)},
-                     {right, {column, number(0)}, instruction().k / 8}},
+                    {accumulators()},
+                    {{left, {at_.row_tile, 0}, static_cast<int>(kept() / 4)},
+                     {right, {at_.column_tile, 0}, instruction().k / 8}},
                     {}};
-    add_codes(one, word, row, selector);
-    return loop(rows, row_tiles(), loop(columns, column_tiles(), ir::execute(std::move(one))));
+    add_codes(one, word, selector);
+    return all_tiles(std::move(one));
   }
 
   /// Two neighbouring tiles of eight columns at a time, or one where that takes all lanes.
   Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
     const int k = instruction().k;
     const Expr lane = fragments_.lane();
-    const Expr depth = begin + lane % number(k);
+    const Expr depth = begin + lane % k;
     const std::int64_t at_once = k == 32 ? 1 : 2;
     const std::int64_t pairs = column_tiles() / at_once;
-    const std::string name = fragments_.column_loop + ".tiles";
-    const Expr pair = ir::variable(name);
+    const Expr pair = ir::variable(fragments_.column_loop + ".tiles");
     const auto loads = [&](const Expr& first, int tiles) {
-      const Expr place =
-          right_at(depth, first * number(8) + (tiles == 2 ? lane / number(k) % number(2) * number(8) : 0));
+      const Expr place = right_at(depth, first * 8 + (tiles == 2 ? lane / k % 2 * 8 : 0));
       const int registers = k / 8 * tiles;
-      return ir::execute({fmt::format("ldmatrix_x{}_trans", registers),
-                          {{right, {first, number(0)}, registers}},
-                          {},
-                          {place}});
+      return ir::execute(
+          {fmt::format("ldmatrix_x{}_trans", registers), {{right, {first, 0}, registers}}, {}, {place}});
     };
     return ir::block(
-        {pairs == 0 ? Stmt() : loop(name, pairs, loads(pair * number(at_once), static_cast<int>(at_once))),
-         column_tiles() % at_once == 0 ? Stmt() : loads(number(column_tiles() - 1), 1)});
+        {pairs == 0 ? Stmt() : loop(pair, pairs, loads(pair * at_once, static_cast<int>(at_once))),
+         column_tiles() % at_once == 0 ? Stmt() : loads(column_tiles() - 1, 1)});
   }
 
   // ---- operands in shared memory ----
@@ -201,12 +192,12 @@ class Operation {
   static std::int64_t bytes_between(const ir::Load& load, const std::string& loop, std::int64_t steps) {
     const auto offset = [&](std::int64_t place) {
       ir::Rewriter rewriter;
-      rewriter.on_expr = [&](const Expr& e) {
-        if (e.as<ir::Load>() != nullptr) return number(0);
+      rewriter.on_expr = [&](const Expr& e) -> Expr {
+        if (e.as<ir::Load>() != nullptr) return 0;
         const auto* v = e.as<ir::Variable>();
-        return v == nullptr ? e : number(v->name == loop ? place : 0);
+        return v == nullptr ? e : v->name == loop ? place : 0;
       };
-      Expr sum = number(0);
+      Expr sum = 0;
       for (std::size_t i = 0; i < load.indices.size(); ++i)
         sum = sum + rewriter(load.indices[i]) * load.buffer->strides[i];
       const Expr simple = ir::simplify(sum, {});
@@ -237,27 +228,19 @@ class Operation {
     const std::int64_t panel =
         fragments_.columns > line ? bytes_between(nest_.right, nest_.columns.name, line) : 16;
     const Descriptor of_right = descriptor(panel, bytes_between(nest_.right, slots_, 8), right.swizzle);
-    const std::string name = fragments_.row_loop;
-    const Expr row_tile = ir::variable(name + ".tile"),
-               column_tile = ir::variable(fragments_.column_loop + ".tile");
     const Stmt all = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
       ir::Execute one{std::string(row.executed),
-                      {accumulators(row_tile, column_tile)},
+                      {accumulators()},
                       {},
-                      {left_at(row_tile * number(row.m), step * number(kept())), number(of_left.low),
-                       number(of_left.high), right_at(step * number(row.k), column_tile * number(row.n)),
-                       number(of_right.low), number(of_right.high)}};
-      add_codes(one, word, row_tile, selector);
-      return loop(name + ".tile", row_tiles(),
-                  loop(fragments_.column_loop + ".tile", column_tiles(), ir::execute(std::move(one))));
+                      {left_at(at_.row_tile * row.m, step * kept()), of_left.low, of_left.high,
+                       right_at(step * row.k, at_.column_tile * row.n), of_right.low, of_right.high}};
+      add_codes(one, word, selector);
+      return all_tiles(std::move(one));
     });
-    const Stmt held =
-        loop(name + ".tile", row_tiles(),
-             loop(fragments_.column_loop + ".tile", column_tiles(),
-                  ir::execute({"hold_accumulators", {accumulators(row_tile, column_tile)}, {}, {}})));
-    Stmt finished = ir::block({ir::execute("wgmma_wait", {number(0)}), held});
+    const Stmt held = all_tiles({"hold_accumulators", {accumulators()}, {}, {}});
+    Stmt finished = ir::block({ir::execute("wgmma_wait", {0}), held});
     if (pending_ < 0) return finished;
-    const Stmt waited = pending_ == 0 ? finished : ir::execute("wgmma_wait", {number(pending_)});
+    const Stmt waited = pending_ == 0 ? finished : ir::execute("wgmma_wait", {pending_});
     // Where nothing is under way, first values are in their registers before the fence: a compiler that knows
     // the first iteration would put them there behind it.
     const Stmt begun = pending_ == 0 ? held : Stmt();
@@ -272,6 +255,8 @@ class Operation {
   TensorNest nest_;
   std::vector<Expr> leading_;
   Fragments fragments_;
+  FragmentLoops at_;
+  Expr step_of_word_ = ir::variable(fragments_.row_loop + ".step");
   std::int64_t depth_;
   std::string slots_;    ///< what the right factor's rows are counted by
   ir::BufferRef codes_;  ///< null where the left factor has every place

@@ -39,7 +39,7 @@ Expr grid_extent(const ir::Program& program, LoopKind axis) {
                       "one extent for each axis");
     extent = loop.extent;
   });
-  return extent.defined() ? extent : ir::integer(1);
+  return extent.defined() ? extent : 1;
 }
 
 Expr thread_index() {
@@ -78,9 +78,7 @@ struct Shares {
 
 Shares shares_of(const ir::For& loop, const Team& team) {
   const std::int64_t each = std::max<std::int64_t>(needed(loop.body, loop.kind), 1);
-  return {each,
-          each == 1 ? team.number : team.number / each,
-          {each == 1 ? ir::integer(0) : team.number % each, each}};
+  return {each, each == 1 ? team.number : team.number / each, {each == 1 ? 0 : team.number % each, each}};
 }
 
 Teams Teams::inside(const ir::For& loop) const {

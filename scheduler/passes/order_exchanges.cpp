@@ -13,7 +13,7 @@ namespace {
 /// loops over warps, all of which stand around.
 bool stays_in_warp(const Stmt& body, const ir::BufferRef& buffer, const std::vector<std::string>& warps) {
   bool stays = !warps.empty() && !ir::any<ir::For>(body, [](const ir::For& loop) {
-    return loop.kind == ir::LoopKind::warp || loop.kind == ir::LoopKind::thread;
+    return loop.kind == LoopKind::warp || loop.kind == LoopKind::thread;
   });
   ir::each_access(body, [&](const ir::BufferRef& used, const std::vector<ir::Expr>& indices) {
     stays = stays && (used != buffer || std::ranges::all_of(warps, [&](const std::string& warp) {
@@ -29,7 +29,7 @@ Stmt ordered(const Stmt& stmt, bool repeats, const std::vector<std::string>& aro
   if (!stmt.defined() || stmt.as<ir::Store>() != nullptr) return stmt;
   const auto* loop = stmt.as<ir::For>();
   std::vector<std::string> inner;
-  if (loop != nullptr && loop->kind == ir::LoopKind::warp) {
+  if (loop != nullptr && loop->kind == LoopKind::warp) {
     inner = around;
     inner.push_back(loop->name);
   }

@@ -19,10 +19,6 @@ constexpr std::int64_t lanes_of_warp = 32;
 /// Iterations between the load of a number and its use.
 constexpr std::int64_t iterations_ahead = ProducerCopies::turns - 1;
 
-Expr number(std::int64_t value) {
-  return ir::integer(value);
-}
-
 std::int64_t extent_of(const Expr& extent) {
   const std::int64_t* value = ir::integer_value(extent);
   internal_check(value != nullptr, "a copy of producers has no constant extent");
@@ -68,7 +64,7 @@ Expr for_any_number(const Expr& condition, const Expr& data) {
     term.coefficient = 0;
   }
   if (!others) return condition;
-  return ir::binary(e->op, number(0), ir::linear(sum.expr()).expr());
+  return ir::binary(e->op, 0, ir::linear(sum.expr()).expr());
 }
 
 /// A comparison with what depends on the number on one side and all else, which is the same for every row, on
@@ -101,7 +97,7 @@ Expr with_number(const Expr& expr, const Expr& data, const Expr& loaded) {
     const bool divides =
         quotient != nullptr && ir::same(quotient->left, loaded) &&
         (quotient->op == ir::BinaryOperator::divide || quotient->op == ir::BinaryOperator::remainder);
-    return divides ? ir::binary(quotient->op, ir::maximum(loaded, number(0)), quotient->right) : e;
+    return divides ? ir::binary(quotient->op, ir::maximum(loaded, 0), quotient->right) : e;
   };
   return rewriter(expr);
 }
@@ -117,8 +113,7 @@ Expr data_of(const ir::Copy& copy) {
 }
 
 bool has_bulk_copy(const Ring& ring) {
-  return std::any_of(ring.copies.begin(), ring.copies.end(),
-                     [](const ir::Copy& copy) { return copy.coordinates.empty(); });
+  return std::ranges::any_of(ring.copies, [](const ir::Copy& copy) { return copy.coordinates.empty(); });
 }
 
 ProducerCopies::ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop, Expr thread,
@@ -158,9 +153,9 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
     return ir::make_buffer(copy.destination->name + name, DType::i32, ir::Scope::registers,
                            ir::Access::read_write, std::move(shape));
   };
-  result.loaded = registers(".loaded", {number(turns)});
-  result.coming = registers(".coming", {number(iterations_ahead)});
-  result.chosen = registers(".rows", {number(result.rows)});
+  result.loaded = registers(".loaded", {turns});
+  result.coming = registers(".coming", {iterations_ahead});
+  result.chosen = registers(".rows", {result.rows});
   result.whole = registers(".whole", {});
   return result;
 }
@@ -168,13 +163,13 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
 /// The row of the tile that the thread copies in that round.
 Expr ProducerCopies::row_of(const Gathered& gather, const Expr& round) const {
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
-  return producer_number() / number(lanes) * number(gather.rows) + round;
+  return producer_number() / lanes * gather.rows + round;
 }
 
 /// Lanes beyond the rows load one that another lane has loaded too.
 Expr ProducerCopies::number_of(const Gathered& gather, const Expr& iteration) const {
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
-  const Expr own = producer_number() % number(lanes) % number(gather.rows);
+  const Expr own = producer_number() % lanes % gather.rows;
   return ir::substitute(gather.data,
                         {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
 }
@@ -190,13 +185,13 @@ template <class Place>
 Expr ProducerCopies::holds_for_all_rows(const Gathered& gather, const Place& at, const std::string& round) {
   Expr all = ir::boolean(true);
   for (const Expr& condition : ir::conjuncts_of(gather.copy.inside)) {
-    if (gather.data.defined() && ir::same(condition, number(0) <= gather.data)) {
-      all = all && number(0) < ir::load(gather.whole, {});
+    if (gather.data.defined() && ir::same(condition, 0 <= gather.data)) {
+      all = all && 0 < ir::load(gather.whole, {});
       continue;
     }
     const Expr one = at(gather.data.defined() ? for_any_number(condition, gather.data) : condition);
     const std::int64_t times = ir::uses(one, round) ? gather.rows : 1;
-    for (std::int64_t i = 0; i < times; ++i) all = all && ir::substitute(one, {{round, number(i)}});
+    for (std::int64_t i = 0; i < times; ++i) all = all && ir::substitute(one, {{round, i}});
   }
   return all;
 }
@@ -210,13 +205,13 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
   Expr whole = ir::boolean(true);
   for (std::int64_t part = 0; part < gather.runs / lanes; ++part) {
     ir::Substitution place{{copy.coordinates.front(), row_of(gather, round)}};
-    Expr rest = producer_number() % number(lanes) + number(part * lanes);
+    Expr rest = producer_number() % lanes + part * lanes;
     for (std::size_t i = copy.coordinates.size(); i-- > 1;) {
       const bool last = i + 1 == copy.coordinates.size();
       const std::int64_t extent = extent_of(copy.extents[i]) / (last ? gather.length : 1);
-      const Expr own = extent == 1 ? number(0) : i == 1 ? rest : rest % number(extent);
-      place[copy.coordinates[i]] = last ? own * number(gather.length) : own;
-      rest = rest / number(extent);
+      const Expr own = extent == 1 ? 0 : i == 1 ? rest : rest % extent;
+      place[copy.coordinates[i]] = last ? own * gather.length : own;
+      rest = rest / extent;
     }
     const auto at = [&](const Expr& e) {
       const Expr known =
@@ -224,12 +219,11 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
       return ir::substitute(known, place);
     };
     ir::Copy run = copy;
-    std::transform(copy.source_begin.begin(), copy.source_begin.end(), run.source_begin.begin(), at);
-    std::transform(copy.destination_begin.begin(), copy.destination_begin.end(),
-                   run.destination_begin.begin(), at);
+    std::ranges::transform(copy.source_begin, run.source_begin.begin(), at);
+    std::ranges::transform(copy.destination_begin, run.destination_begin.begin(), at);
     run.destination_begin.front() = slot;
     run.inside = copy.inside.defined() ? at(copy.inside) : Expr();
-    run.extents = {number(gather.length)};
+    run.extents = {gather.length};
     run.coordinates = {copy.destination->name + ".place"};
     run.of_one_thread = true;
     runs.push_back(ir::copy(run));
@@ -237,32 +231,32 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
     run.inside = {};
     whole_runs.push_back(ir::copy(std::move(run)));
   }
-  const auto rounds = [&](const std::string& loop, const Stmt& body) {
-    return ir::for_loop({loop, number(0), number(gather.rows), ir::LoopKind::unrolled, copy.step, body});
+  const auto rounds = [&](const Expr& variable, const Stmt& body) {
+    return ir::for_range(variable, gather.rows, LoopKind::unrolled, copy.step, body);
   };
   Stmt exchange;
   if (gather.data.defined()) {
     // All of them before the first copy: lanes that ask one another wait behind copies.
-    const std::string asked = copy.destination->name + ".asked";
-    const Expr lane = producer_number() % number(lanes_of_warp);
+    const Expr asked = ir::variable(copy.destination->name + ".asked");
+    const Expr lane = producer_number() % lanes_of_warp;
     exchange = rounds(asked, ir::execute({"shuffle",
-                                          {{gather.chosen, {ir::variable(asked)}, 1}},
+                                          {{gather.chosen, {asked}, 1}},
                                           {{gather.loaded, {turn}, 1}},
-                                          {lane / number(lanes) * number(lanes) + ir::variable(asked)}}));
+                                          {lane / lanes * lanes + asked}}));
   }
   // Lanes at the border of an image would part, and each half of the warp start its own copies.
   const auto asked = ir::conjuncts_of(copy.inside.defined() ? copy.inside : ir::boolean(true));
   const auto of_number = std::ranges::count_if(
       asked, [&](const Expr& e) { return gather.data.defined() && uses_data(e, gather.data); });
   if (gather.runs > lanes && of_number > 1)
-    return ir::block({exchange, rounds(name, ir::block(std::move(runs)))});
+    return ir::block({exchange, rounds(round, ir::block(std::move(runs)))});
   Stmt vote;
   if (gather.data.defined())
     vote = ir::execute({"none_negative", {{gather.whole, {}, 1}}, {{gather.loaded, {turn}, 1}}, {}});
   // A copy that may have to clear its run takes longer, and few tiles have padding or end beyond the operand.
   return ir::block({vote, exchange,
-                    ir::if_then(whole, rounds(name, ir::block(std::move(whole_runs))),
-                                rounds(name, ir::block(std::move(runs))))});
+                    ir::if_then(whole, rounds(round, ir::block(std::move(whole_runs))),
+                                rounds(round, ir::block(std::move(runs))))});
 }
 
 Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
@@ -272,19 +266,17 @@ Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
   std::vector<Expr> to = share->destination_begin;
   to.front() = slot;
   std::vector<Expr> operands{ir::load(copy.destination, to), ir::load(copy.source, share->source_begin),
-                             number(bytes_of(*share)), ir::load(full_, {slot})};
-  if (to_cluster) operands.push_back(number(mask_of(*program_.cluster)));
+                             bytes_of(*share), ir::load(full_, {slot})};
+  if (to_cluster) operands.push_back(mask_of(*program_.cluster));
   return ir::execute(to_cluster ? "bulk_copy_to_cluster" : "bulk_copy", std::move(operands));
 }
 
 Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn) const {
   std::vector<Stmt> statements;
   if (!blocks_.empty()) {
-    std::vector<Stmt> announced{
-        ir::execute("mbarrier_expect", {ir::load(full_, {slot}), number(bulk_bytes_)})};
+    std::vector<Stmt> announced{ir::execute("mbarrier_expect", {ir::load(full_, {slot}), bulk_bytes_})};
     for (const ir::Copy& copy : blocks_) announced.push_back(bulk(copy, slot));
-    statements.push_back(
-        ir::if_then(ir::equal(producer_number(), number(0)), ir::block(std::move(announced))));
+    statements.push_back(ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(announced))));
   }
   for (const Gathered& gather : gathers_) statements.push_back(copy_rows(gather, slot, turn));
   statements.push_back(ir::execute("mbarrier_arrive_copies", {ir::load(full_, {slot})}));
@@ -295,7 +287,7 @@ Stmt ProducerCopies::before_first_iteration() const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(load_number(gather, number(i), loop_.begin + i));
+      statements.push_back(load_number(gather, i, loop_.begin + i));
   }
   return ir::block(std::move(statements));
 }
@@ -306,8 +298,7 @@ Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, con
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
       statements.push_back(
-          ir::if_then(number(i) < extent,
-                      ir::store(gather.coming, {number(i)}, at(number_of(gather, begin + number(i))))));
+          ir::if_then(i < extent, ir::store(gather.coming, {i}, at(number_of(gather, begin + i)))));
   }
   return ir::block(std::move(statements));
 }
@@ -316,7 +307,7 @@ Stmt ProducerCopies::take_coming() const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(ir::store(gather.loaded, {number(i)}, ir::load(gather.coming, {number(i)})));
+      statements.push_back(ir::store(gather.loaded, {i}, ir::load(gather.coming, {i})));
   }
   return ir::block(std::move(statements));
 }
@@ -325,7 +316,7 @@ Stmt ProducerCopies::load_ahead(const Expr& turn) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     if (gather.data.defined())
-      statements.push_back(load_number(gather, (turn + iterations_ahead) % number(turns),
+      statements.push_back(load_number(gather, (turn + iterations_ahead) % turns,
                                        ir::variable(loop_.name) + iterations_ahead));
   }
   return ir::block(std::move(statements));

@@ -81,11 +81,11 @@ ir::Program unroll_register_loops(ir::Program program) {
       ir::each<ir::Variable>(index, [&](const ir::Variable& v) { indexing.insert(v.name); });
   });
   program.body = ir::rewrite<ir::For>(program.body, [&](const ir::For& loop, const Stmt& s) {
-    if (loop.kind != ir::LoopKind::serial || !indexing.contains(loop.name) ||
+    if (loop.kind != LoopKind::serial || !indexing.contains(loop.name) ||
         ir::integer_value(loop.extent) == nullptr)
       return s;
     ir::For unrolled = loop;
-    unrolled.kind = ir::LoopKind::unrolled;
+    unrolled.kind = LoopKind::unrolled;
     return ir::for_loop(std::move(unrolled));
   });
   return program;

@@ -11,7 +11,7 @@ namespace {
 
 /// Iterations take the buffers in turn. A loop that was split counts otherwise than the pieces of it do.
 Expr slot_of(const Ring& ring, const ir::For& loop) {
-  return (ir::variable(loop.name) - loop.begin) % ir::integer(ring.buffers);
+  return (ir::variable(loop.name) - loop.begin) % ring.buffers;
 }
 
 /// The copies of an iteration.
@@ -38,9 +38,9 @@ Stmt in_turn(const Ring& ring, ir::For loop) {
   // filled next: that of the iteration before.
   loop.body = ir::block({ir::wait_for_copies(static_cast<int>(ahead) - 1), ir::barrier(),
                          copies_of(ring, loop, ir::variable(loop.name) + ahead), loop.body});
-  const std::string first = loop.name + ".ahead";
-  const Stmt begin = ir::for_loop({first, ir::integer(0), ir::integer(ahead), ir::LoopKind::unrolled,
-                                   loop.step, copies_of(ring, loop, loop.begin + ir::variable(first))});
+  const Expr first = ir::variable(loop.name + ".ahead");
+  const Stmt begin =
+      ir::for_range(first, ahead, LoopKind::unrolled, loop.step, copies_of(ring, loop, loop.begin + first));
   return ir::block({begin, ir::for_loop(std::move(loop))});
 }
 
@@ -66,7 +66,7 @@ Stmt run_ahead(const Stmt& stmt, bool repeats) {
   changed.body = run_ahead(rest, repeats || !ir::is_bound(loop->kind));
   if (ring.copies.empty()) return ir::for_loop(std::move(changed));
   changed.body = with_slot(changed.body, ring, slot_of(ring, *loop));
-  const bool follow = loop->kind == ir::LoopKind::serial || loop->kind == ir::LoopKind::unrolled;
+  const bool follow = loop->kind == LoopKind::serial || loop->kind == LoopKind::unrolled;
   Stmt result = follow ? in_turn(ring, std::move(changed)) : at_once(ring, std::move(changed));
   if (repeats) result = ir::block({ir::barrier(), result});
   for (auto tile = ring.tiles.rbegin(); tile != ring.tiles.rend(); ++tile)

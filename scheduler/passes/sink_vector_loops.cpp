@@ -9,7 +9,7 @@ namespace {
 
 bool holds_loops_or_sums(const Stmt& stmt) {
   return ir::any<ir::Allocate>(stmt) ||
-         ir::any<ir::For>(stmt, [](const ir::For& loop) { return loop.kind == ir::LoopKind::serial; });
+         ir::any<ir::For>(stmt, [](const ir::For& loop) { return loop.kind == LoopKind::serial; });
 }
 
 /// Whether a loop inside runs as far as an element says, or a register that is made inside: once the vector
@@ -67,11 +67,11 @@ ir::Program sink_vector_loops(ir::Program program) {
   for (bool changed = true; changed;) {
     changed = false;
     program.body = ir::rewrite<ir::For>(program.body, [&](const ir::For& loop, const Stmt& s) {
-      if (loop.kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop.body)) return s;
+      if (loop.kind != LoopKind::vectorized || !holds_loops_or_sums(loop.body)) return s;
       changed = true;
       if (!has_bounds_of_elements(loop) && !is_around_a_choice(loop)) return sink(loop);
       ir::For serial = loop;
-      serial.kind = ir::LoopKind::serial;
+      serial.kind = LoopKind::serial;
       return ir::for_loop(std::move(serial));
     });
   }

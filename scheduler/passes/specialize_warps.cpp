@@ -15,16 +15,13 @@ namespace {
 
 constexpr std::int64_t warp_size = 32;
 
-Expr number(std::int64_t value) {
-  return ir::integer(value);
-}
 Expr thread() {
   return ir::call("thread", DType::i64, {});
 }
 
 /// A loop through whose iterations producers go from ring to ring: the ring's loop and the variables between
 /// the two, outermost first.
-struct Tiles {
+struct TileLoop {
   const ir::For* loop = nullptr;
   const ir::For* ring = nullptr;
   std::vector<const ir::Let*> lets;
@@ -37,9 +34,9 @@ struct Tiles {
   }
 };
 
-std::optional<Tiles> tiles_of(const ir::For& loop) {
-  Tiles tiles{&loop, nullptr, {}};
-  Stmt stmt = loop.kind == ir::LoopKind::serial ? loop.body : Stmt();
+std::optional<TileLoop> tile_loop_of(const ir::For& loop) {
+  TileLoop tiles{&loop, nullptr, {}};
+  Stmt stmt = loop.kind == LoopKind::serial ? loop.body : Stmt();
   while (stmt.defined()) {
     Stmt inner;
     if (const auto* let = stmt.as<ir::Let>()) {
@@ -67,10 +64,10 @@ std::optional<Tiles> tiles_of(const ir::For& loop) {
 /// the tiles before are copied. To wait for two loads at each tile would leave nothing under way.
 class Lists {
  public:
-  explicit Lists(const Tiles& tiles) : tiles_(tiles) {}
+  explicit Lists(const TileLoop& tiles) : tiles_(tiles) {}
 
-  Expr begin(int tile) const { return ir::load(begin_, {number(tile)}); }
-  Expr extent(int tile) const { return ir::load(extent_, {number(tile)}); }
+  Expr begin(int tile) const { return ir::load(begin_, {tile}); }
+  Expr extent(int tile) const { return ir::load(extent_, {tile}); }
   /// Whether the loop has that iteration.
   Expr exists(const Expr& iteration) const { return iteration < tiles_.loop->begin + tiles_.loop->extent; }
   /// The ring's loop of this tile.
@@ -83,36 +80,33 @@ class Lists {
 
   Stmt before_first_tile() const {
     std::vector<Stmt> asked;
-    for (int tile = 0; tile < ahead; ++tile)
-      asked.push_back(ask(tile + 1, tiles_.loop->begin + number(tile)));
+    for (int tile = 0; tile < ahead; ++tile) asked.push_back(ask(tile + 1, tiles_.loop->begin + tile));
     return ir::block(std::move(asked));
   }
   /// At the begin of a tile.
   Stmt next() const {
     std::vector<Stmt> moved;
     for (int tile = 0; tile < ahead; ++tile) {
-      moved.push_back(ir::store(begin_, {number(tile)}, begin(tile + 1)));
-      moved.push_back(ir::store(extent_, {number(tile)}, extent(tile + 1)));
+      moved.push_back(ir::store(begin_, {tile}, begin(tile + 1)));
+      moved.push_back(ir::store(extent_, {tile}, extent(tile + 1)));
     }
-    moved.push_back(ask(ahead, ir::variable(tiles_.loop->name) + number(ahead)));
+    moved.push_back(ask(ahead, ir::variable(tiles_.loop->name) + ahead));
     return ir::block(std::move(moved));
   }
   Stmt around(const Stmt& body) const { return ir::allocate(begin_, ir::allocate(extent_, body)); }
 
  private:
   static ir::BufferRef registers(const char* name) {
-    return ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write,
-                           {number(ahead + 1)});
+    return ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write, {ahead + 1});
   }
   Stmt ask(int tile, const Expr& iteration) const {
-    return ir::if_then(
-        exists(iteration),
-        ir::block({ir::store(begin_, {number(tile)}, tiles_.at(tiles_.ring->begin, iteration)),
-                   ir::store(extent_, {number(tile)}, tiles_.at(tiles_.ring->extent, iteration))}));
+    return ir::if_then(exists(iteration),
+                       ir::block({ir::store(begin_, {tile}, tiles_.at(tiles_.ring->begin, iteration)),
+                                  ir::store(extent_, {tile}, tiles_.at(tiles_.ring->extent, iteration))}));
   }
 
   static constexpr int ahead = 2;
-  const Tiles& tiles_;
+  const TileLoop& tiles_;
   ir::BufferRef begin_ = registers("list.begin"), extent_ = registers("list.extent");
 };
 
@@ -136,8 +130,7 @@ class Roles {
     internal_check(loops.size() == 1, "warps have roles in a program without one ring of copies");
     rest_ = ring_of(loops.front()->body, ring_);
     const auto barriers = [&](const char* name) {
-      return ir::make_buffer(name, DType::i64, ir::Scope::shared, ir::Access::read_write,
-                             {number(ring_.buffers)});
+      return ir::make_buffer(name, DType::i64, ir::Scope::shared, ir::Access::read_write, {ring_.buffers});
     };
     const auto turn = [](const char* name) {
       return ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write, {});
@@ -148,8 +141,7 @@ class Roles {
     const Stmt consumer = in_turns(role(body, true), roles_.consumer_registers, "more_registers");
     turn_ = turn("producer.turn");
     const Stmt producer = in_turns(role(body, false), roles_.producer_registers, "less_registers");
-    Stmt result =
-        ir::block({prepared(), ir::if_then(thread() < number(consumers_), consumer, producer), left()});
+    Stmt result = ir::block({prepared(), ir::if_then(thread() < consumers_, consumer, producer), left()});
     for (const ir::BufferRef& buffer : {full_, empty_}) result = ir::allocate(buffer, result);
     for (auto tile = ring_.tiles.rbegin(); tile != ring_.tiles.rend(); ++tile)
       result = ir::allocate(*tile, result);
@@ -158,8 +150,8 @@ class Roles {
 
  private:
   Stmt in_turns(const Stmt& body, int registers, const char* instruction) const {
-    const Stmt first = registers > 0 ? ir::execute(instruction, {number(registers)}) : Stmt();
-    return ir::allocate(turn_, ir::block({first, ir::store(turn_, {}, number(0)), body}));
+    const Stmt first = registers > 0 ? ir::execute(instruction, {registers}) : Stmt();
+    return ir::allocate(turn_, ir::block({first, ir::store(turn_, {}, 0), body}));
   }
 
   Stmt prepared() const {
@@ -167,11 +159,11 @@ class Roles {
     const std::int64_t arrivals = producers_ + (has_bulk_copy(ring_) ? 1 : 0);
     std::vector<Stmt> inits;
     for (std::int64_t i = 0; i < ring_.buffers; ++i) {
-      inits.push_back(ir::execute("mbarrier_init", {ir::load(full_, {number(i)}), number(arrivals)}));
-      inits.push_back(ir::execute("mbarrier_init", {ir::load(empty_, {number(i)}), number(readers())}));
+      inits.push_back(ir::execute("mbarrier_init", {ir::load(full_, {i}), arrivals}));
+      inits.push_back(ir::execute("mbarrier_init", {ir::load(empty_, {i}), readers()}));
     }
     inits.push_back(ir::execute("fence_mbarrier_init"));
-    return ir::block({ir::if_then(ir::equal(thread(), number(0)), ir::block(std::move(inits))),
+    return ir::block({ir::if_then(ir::equal(thread(), 0), ir::block(std::move(inits))),
                       program_.cluster ? ir::execute("barrier_of_cluster") : ir::barrier()});
   }
 
@@ -188,19 +180,18 @@ class Roles {
 
   /// The warp has read a buffer: that is told to all who copy into it, by a lane each.
   Stmt released(const Expr& buffer) const {
-    const Expr lane = thread() % number(warp_size);
+    const Expr lane = thread() % warp_size;
     const Expr barrier = ir::load(empty_, {buffer});
     if (arrivals_ == Arrivals::of_lanes) return released_by_lanes(barrier);
-    if (!program_.cluster)
-      return ir::if_then(ir::equal(lane, number(0)), ir::execute("mbarrier_arrive", {barrier}));
-    return ir::if_then(lane < number(blocks()), ir::execute("mbarrier_arrive_at", {barrier, lane}));
+    if (!program_.cluster) return ir::if_then(ir::equal(lane, 0), ir::execute("mbarrier_arrive", {barrier}));
+    return ir::if_then(lane < blocks(), ir::execute("mbarrier_arrive_at", {barrier, lane}));
   }
 
   Stmt released_by_lanes(const Expr& barrier) const {
     if (!program_.cluster) return ir::execute("mbarrier_arrive", {barrier});
     std::vector<Stmt> arrivals;
     for (std::int64_t block = 0; block < blocks(); ++block)
-      arrivals.push_back(ir::execute("mbarrier_arrive_at", {barrier, number(block)}));
+      arrivals.push_back(ir::execute("mbarrier_arrive_at", {barrier, block}));
     return ir::block(std::move(arrivals));
   }
 
@@ -211,7 +202,7 @@ class Roles {
       Ring ring;
       ring_of(loop->body, ring);
       if (!ring.copies.empty()) return consumes ? consume(*loop) : produce(*loop);
-      if (const auto tiles = consumes ? std::nullopt : tiles_of(*loop)) return produce(*tiles);
+      if (const auto tiles = consumes ? std::nullopt : tile_loop_of(*loop)) return produce(*tiles);
     }
     if (const auto* allocation = stmt.as<ir::Allocate>(); allocation != nullptr && !consumes)
       return role(allocation->body, consumes);
@@ -223,8 +214,7 @@ class Roles {
   /// `body` with variables for the buffer and the phase of the iteration.
   Stmt with_turn(const Stmt& body) const {
     const Expr turn = ir::load(turn_, {});
-    return ir::let("ring.slot", turn % number(ring_.buffers),
-                   ir::let("ring.phase", turn / number(ring_.buffers) % number(2), body));
+    return ir::let("ring.slot", turn % ring_.buffers, ir::let("ring.phase", turn / ring_.buffers % 2, body));
   }
 
   static Expr slot() { return ir::variable("ring.slot"); }
@@ -247,9 +237,9 @@ class Roles {
       });
     };
     const Stmt compute = with_pending(with_slot(rest_, ring_, slot()), 1);
-    const Stmt finish = with_pending(with_slot(rest_, ring_, number(0)), -1);
+    const Stmt finish = with_pending(with_slot(rest_, ring_, 0), -1);
     const Expr turn = ir::load(turn_, {});
-    const Expr before = (turn + (ring_.buffers - 1)) % number(ring_.buffers);
+    const Expr before = (turn + (ring_.buffers - 1)) % ring_.buffers;
     const Expr is_first = ir::equal(ir::variable(loop.name), loop.begin);
     const Stmt release = overlaps ? ir::if_then(is_first, {}, released(before))
                                   : ir::block({loads_are_done(), released(slot())});
@@ -259,7 +249,7 @@ class Roles {
                                         compute, release})),
                    next_turn()});
     if (!overlaps) return ir::for_loop(std::move(changed));
-    const Stmt last = ir::if_then(number(0) < loop.extent, released(before));
+    const Stmt last = ir::if_then(0 < loop.extent, released(before));
     if (!has_codes) return ir::block({ir::for_loop(std::move(changed)), finish, last});
     // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
     // there are would give them behind it.
@@ -286,12 +276,12 @@ class Roles {
     };
     ir::For pairs = loop;
     pairs.name = loop.name + ".pair";
-    pairs.begin = number(0);
-    pairs.extent = loop.extent / number(2);
-    const Expr first = ir::variable(pairs.name) * number(2);
+    pairs.begin = 0;
+    pairs.extent = loop.extent / 2;
+    const Expr first = ir::variable(pairs.name) * 2;
     pairs.body = ir::block({iteration(first), iteration(first + 1)});
-    return ir::block({ir::for_loop(std::move(pairs)),
-                      ir::if_then(number(0) < loop.extent % number(2), iteration(loop.extent - 1))});
+    return ir::block(
+        {ir::for_loop(std::move(pairs)), ir::if_then(0 < loop.extent % 2, iteration(loop.extent - 1))});
   }
 
   /// Before one lane speaks for the loads of its warp. ptxas lets an arrival overtake loads of fragments;
@@ -310,15 +300,15 @@ class Roles {
   }
 
   Stmt produce(const ir::For& loop) const {
-    const ProducerCopies copies(program_, ring_, loop, thread() - number(consumers_), producers_, full_);
+    const ProducerCopies copies(program_, ring_, loop, thread() - consumers_, producers_, full_);
     return copies.around(ir::block({copies.before_first_iteration(), written_out(loop, copies)}));
   }
 
   /// The first numbers of a list are loaded one tile ahead too, and so where it begins two.
-  Stmt produce(const Tiles& tiles) const {
+  Stmt produce(const TileLoop& tiles) const {
     const Lists lists(tiles);
     const ir::For own = lists.ring();
-    const ProducerCopies copies(program_, ring_, own, thread() - number(consumers_), producers_, full_);
+    const ProducerCopies copies(program_, ring_, own, thread() - consumers_, producers_, full_);
     const auto first_numbers = [&](const Expr& iteration) {
       const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
       return ir::if_then(lists.exists(iteration), copies.load_coming(at, lists.begin(1), lists.extent(1)));
@@ -335,19 +325,17 @@ class Roles {
 
   /// The loop in turns.
   Stmt written_out(const ir::For& loop, const ProducerCopies& copies) const {
-    const Expr turn = ir::variable(loop.name + ".turn");
-    const Expr turns = number(ProducerCopies::turns);
-    Stmt body =
-        ir::block({copies.load_ahead(turn),
-                   with_turn(ir::block(
-                       {ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % number(2)}),
-                        copies.of_iteration(slot(), turn)})),
-                   next_turn()});
+    const Expr turn = ir::variable(loop.name + ".turn"), turns = ir::variable(loop.name + ".turns");
+    const Expr count = ProducerCopies::turns;
+    Stmt body = ir::block(
+        {copies.load_ahead(turn),
+         with_turn(ir::block({ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % 2}),
+                              copies.of_iteration(slot(), turn)})),
+         next_turn()});
     body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
-    body = ir::let(loop.name, loop.begin + (ir::variable(loop.name + ".turns") * turns + turn), body);
-    body = ir::for_loop({loop.name + ".turn", number(0), turns, ir::LoopKind::unrolled, loop.step, body});
-    return ir::for_loop({loop.name + ".turns", number(0), ir::ceil_divide(loop.extent, turns),
-                         ir::LoopKind::serial, loop.step, body});
+    body = ir::let(loop.name, loop.begin + (turns * count + turn), body);
+    body = ir::for_range(turn, count, LoopKind::unrolled, loop.step, body);
+    return ir::for_range(turns, ir::ceil_divide(loop.extent, count), LoopKind::serial, loop.step, body);
   }
 
   const ir::Program& program_;
@@ -370,12 +358,11 @@ ir::Program wait_within_roles(ir::Program program, std::int64_t consumers) {
   if (!program.roles) return program;
   // The roles part behind the first barrier.
   const auto within = [&](const Stmt& stmt) {
-    return ir::rewrite<ir::Barrier>(stmt, [&](const ir::Barrier&) {
-      return ir::execute("barrier_of_some", {number(1), number(consumers)});
-    });
+    return ir::rewrite<ir::Barrier>(
+        stmt, [&](const ir::Barrier&) { return ir::execute("barrier_of_some", {1, consumers}); });
   };
   program.body = ir::rewrite<ir::If>(program.body, [&](const ir::If& branch, const Stmt& s) {
-    const bool parts = branch.otherwise.defined() && ir::same(branch.condition, thread() < number(consumers));
+    const bool parts = branch.otherwise.defined() && ir::same(branch.condition, thread() < consumers);
     return parts ? ir::if_then(branch.condition, within(branch.then), branch.otherwise) : s;
   });
   return program;

@@ -28,7 +28,7 @@ Expr hardest(const Expr& condition, const ir::InnerLoops& inner) {
     }
   }
   std::erase_if(sum.terms, [](const ir::Linear::Term& term) { return term.coefficient == 0; });
-  return ir::binary(comparison->op, sum.expr(), ir::integer(0));
+  return ir::binary(comparison->op, sum.expr(), 0);
 }
 
 /// What exists inside the body alone: values, and buffers that are allocated or written there.
@@ -64,8 +64,8 @@ bool known_outside(const Expr& condition, const std::string& name, const ir::Inn
 /// Loops whose conditions cost every iteration what only the last one needs: a mask of a vector, or a branch
 /// for each of the groups of a sum that are written out.
 bool pays_for_conditions(const ir::For& loop) {
-  return loop.kind == ir::LoopKind::vectorized ||
-         (loop.kind == ir::LoopKind::unrolled && loop.role == ir::LoopRole::groups);
+  return loop.kind == LoopKind::vectorized ||
+         (loop.kind == LoopKind::unrolled && loop.role == ir::LoopRole::groups);
 }
 
 /// Conditions inside such loops of `body` that need the loop `name` and, besides it, only loops that are
@@ -77,12 +77,12 @@ std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, con
     if (!pays_for_conditions(vector)) return;
     ir::each<ir::If>(vector.body, [&](const ir::If& branch) {
       for (const Expr& part : ir::conjuncts_of(branch.condition)) {
-        const bool here =
-            ir::uses(part, name) && ir::uses(part, vector.name) && known_outside(part, name, inner, made) &&
-            std::none_of(inner.begin(), inner.end(), [&](const auto& entry) {
-              return ir::uses(part, entry.first) && entry.second.kind != ir::LoopKind::vectorized &&
-                     entry.second.kind != ir::LoopKind::unrolled;
-            });
+        const bool here = ir::uses(part, name) && ir::uses(part, vector.name) &&
+                          known_outside(part, name, inner, made) &&
+                          std::ranges::none_of(inner, [&](const auto& entry) {
+                            return ir::uses(part, entry.first) && entry.second.kind != LoopKind::vectorized &&
+                                   entry.second.kind != LoopKind::unrolled;
+                          });
         if (here && !ir::contains(found, part) && hardest(part, inner).defined()) found.push_back(part);
       }
     });
@@ -106,11 +106,11 @@ Stmt tail_of(const ir::For& loop, const Expr& all_hold) {
   const std::int64_t last = known->begin + known->extent - 1;
   const bool others_hold =
       known->extent == 1 || ir::always(all_hold, {{loop.name, {known->begin, last - 1}}});
-  return others_hold ? ir::substitute(loop.body, {{loop.name, ir::integer(last)}}) : loop.body;
+  return others_hold ? ir::substitute(loop.body, {{loop.name, last}}) : loop.body;
 }
 
 Stmt split(const ir::For& loop) {
-  if (loop.kind == ir::LoopKind::vectorized || loop.kind == ir::LoopKind::unrolled) return ir::for_loop(loop);
+  if (loop.kind == LoopKind::vectorized || loop.kind == LoopKind::unrolled) return ir::for_loop(loop);
   const ir::InnerLoops inner = ir::inner_loops(loop.body);
   const std::vector<Expr> conditions = tail_conditions(loop.body, loop.name, inner);
   if (conditions.empty()) return ir::for_loop(loop);

@@ -33,8 +33,7 @@ bool is_read_by(const Expr& condition, const ir::Load& load) {
 
 bool shares_inputs(const Expr& index, const std::set<std::string>& names) {
   const std::set<std::string> used = inputs_of(index);
-  return std::any_of(used.begin(), used.end(),
-                     [&](const std::string& name) { return names.count(name) != 0; });
+  return std::ranges::any_of(used, [&](const std::string& name) { return names.count(name) != 0; });
 }
 
 bool stays_inside(const Expr& index, const Expr& extent, const ir::Ranges& loops) {
@@ -49,7 +48,7 @@ bool made_safe(const Expr& condition, const ir::Ranges& loops, Expr& factor) {
   if (ir::clamp_reads(condition, factor)) return true;
   const std::set<std::string> asked = inputs_of(condition);
   const auto loads = loads_of(factor);
-  return std::all_of(loads.begin(), loads.end(), [&](const ir::Load* load) {
+  return std::ranges::all_of(loads, [&](const ir::Load* load) {
     if (is_read_by(condition, *load)) return true;
     for (std::size_t i = 0; i < load->indices.size(); ++i) {
       const Expr& index = load->indices[i];
@@ -117,7 +116,7 @@ class Removal {
   /// Whether the expression reads registers that nobody writes where the condition does not hold.
   bool reads_unwritten(const Expr& expr, const Expr& condition) const {
     const auto loads = loads_of(expr);
-    return std::any_of(loads.begin(), loads.end(), [&](const ir::Load* load) {
+    return std::ranges::any_of(loads, [&](const ir::Load* load) {
       const auto found = writes_.find(load->buffer.get());
       return found != writes_.end() && std::ranges::any_of(found->second, [&](const auto& around) {
                return ir::contains(around, condition);
@@ -138,7 +137,7 @@ class Removal {
   /// The sums without the conditions, undefined where they need them.
   Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) const {
     if (const auto* loop = stmt.as<ir::For>()) {
-      const bool together = loop->kind == ir::LoopKind::unrolled || loop->kind == ir::LoopKind::vectorized;
+      const bool together = loop->kind == LoopKind::unrolled || loop->kind == LoopKind::vectorized;
       return ir::for_loop(*loop, together ? without(loop->body, conditions) : Stmt());
     }
     const auto* store = stmt.as<ir::Store>();
@@ -151,7 +150,7 @@ class Removal {
 
   static bool repeats_a_sum(const Stmt& stmt) {
     const auto* loop = stmt.as<ir::For>();
-    return loop != nullptr && loop->kind == ir::LoopKind::unrolled && ir::any<ir::Allocate>(loop->body);
+    return loop != nullptr && loop->kind == LoopKind::unrolled && ir::any<ir::Allocate>(loop->body);
   }
 
   /// Parts of sums go to shared memory whether or not somebody reads them there: a branch around the store

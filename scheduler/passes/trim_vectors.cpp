@@ -41,7 +41,7 @@ ir::Program trim_vectors(ir::Program program) {
     const std::int64_t count = passing(vector->guard->condition, loop.name, vector->elements);
     if (count < 1 || rounded(count) >= vector->elements) return s;
     ir::For shorter = loop;
-    shorter.extent = ir::integer(rounded(count));
+    shorter.extent = rounded(count);
     return ir::for_loop(std::move(shorter));
   });
   return program;

@@ -55,7 +55,7 @@ Stmt with_value(const Stmt& stmt, const ir::Substitution& value) {
 Stmt without_shared_arrays(const Stmt& stmt, std::vector<ir::BufferRef>& taken) {
   if (!stmt.defined()) return stmt;
   const auto* loop = stmt.as<ir::For>();
-  if (loop != nullptr && loop->kind == ir::LoopKind::parallel) return stmt;
+  if (loop != nullptr && loop->kind == LoopKind::parallel) return stmt;
   const auto inner = [&](const Stmt& child) { return without_shared_arrays(child, taken); };
   const auto* allocation = stmt.as<ir::Allocate>();
   if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared)
@@ -82,14 +82,14 @@ Stmt with_own_names(Stmt body, std::vector<ir::BufferRef>& shared) {
 
 Stmt written_out(const ir::For& loop, const Stmt& stmt) {
   const auto known = ir::constant_iterations(loop);
-  if (loop.kind != ir::LoopKind::unrolled || !known || !chooses(loop)) return stmt;
+  if (loop.kind != LoopKind::unrolled || !known || !chooses(loop)) return stmt;
   // An array in shared memory has one place, however often the iterations are written.
   std::vector<ir::BufferRef> shared;
   Stmt body = without_shared_arrays(loop.body, shared);
   body = with_own_names(std::move(body), shared);
   std::vector<Stmt> iterations;
   for (std::int64_t i = 0; i < known->extent; ++i)
-    iterations.push_back(with_value(body, {{loop.name, ir::integer(known->begin + i)}}));
+    iterations.push_back(with_value(body, {{loop.name, known->begin + i}}));
   Stmt result = ir::block(std::move(iterations));
   for (const ir::BufferRef& buffer : shared) result = ir::allocate(buffer, result);
   return result;

@@ -93,8 +93,7 @@ class Builder {
                            : reads_output(algorithm_.result) ? ir::Access::read_write
                                                              : ir::Access::write,
                            extents_of(operand)));
-      for (std::size_t i = 0; i < operand.strides.size(); ++i)
-        buffer->strides[i] = ir::integer(operand.strides[i]);
+      for (std::size_t i = 0; i < operand.strides.size(); ++i) buffer->strides[i] = operand.strides[i];
       buffer->tensor = operand.name;
       operands_.push_back(buffer);
       program_.buffers.push_back(buffer);
@@ -108,7 +107,7 @@ class Builder {
     // What is no list of coordinates fills its words.
     const auto& levels = weights_->levels();
     for (const auto& [name, array] : weights_->arrays()) {
-      const bool below_zero = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
+      const bool below_zero = std::ranges::any_of(levels, [&](const Level& level) {
         return (level.padded || any_weights_ || !level_kind(level.kind).listed) && level.index == name;
       });
       std::vector<Expr> shape;
@@ -136,7 +135,7 @@ class Builder {
     for (const Extent& extent : operand.shape) {
       shape.push_back(size_of_extent(extent));
       const auto known = [&](const ir::Variable& v) { return v.name == variable_of(extent); };
-      if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known))
+      if (!extent.is_static() && std::ranges::none_of(program_.extents, known))
         program_.extents.push_back({variable_of(extent), DType::i64});
     }
     return shape;
@@ -144,8 +143,7 @@ class Builder {
 
   bool reads_output(const Term& term) const {
     if (term.kind == Term::Kind::access && term.access.operand == algorithm_.output.operand) return true;
-    return std::any_of(term.arguments.begin(), term.arguments.end(),
-                       [&](const Term& argument) { return reads_output(argument); });
+    return std::ranges::any_of(term.arguments, [&](const Term& argument) { return reads_output(argument); });
   }
 
   /// The index expressions that a row or column number stands for; the last index runs fastest.
@@ -165,8 +163,8 @@ class Builder {
   // ---- the two forms ----
 
   Stmt loop_over(const std::string& index, Stmt body) const {
-    return ir::for_loop({index, ir::integer(0), size_of_extent(algorithm_.index(index).extent),
-                         ir::LoopKind::serial, -1, std::move(body), role_of_index(index)});
+    return ir::for_range(ir::variable(index), size_of_extent(algorithm_.index(index).extent),
+                         LoopKind::serial, -1, std::move(body), role_of_index(index));
   }
 
   ir::LoopRole role_of_index(const std::string& index) const {
@@ -225,11 +223,10 @@ class Builder {
 
   /// Whether a dense operand is read by row of the sparse one, as groups of a convolution are.
   bool reads_rows() const {
-    return std::any_of(algorithm_.factors.begin(), algorithm_.factors.end(), [&](const TensorAccess& factor) {
+    return std::ranges::any_of(algorithm_.factors, [&](const TensorAccess& factor) {
       if (algorithm_.operands[factor.operand].storage == Storage::sparse) return false;
-      return std::any_of(factor.indices.begin(), factor.indices.end(), [&](const AffineIndex& index) {
-        return std::any_of(index.terms.begin(), index.terms.end(),
-                           [&](const auto& term) { return is_row(term.first); });
+      return std::ranges::any_of(factor.indices, [&](const AffineIndex& index) {
+        return std::ranges::any_of(index.terms, [&](const auto& term) { return is_row(term.first); });
       });
     });
   }
@@ -284,9 +281,9 @@ class Builder {
   // ---- expressions ----
 
   Expr affine(const AffineIndex& index) const {
-    Expr sum = ir::integer(0);
+    Expr sum = 0;
     for (const auto& [name, coefficient] : index.terms) sum = sum + coordinate_.at(name) * coefficient;
-    return sum + ir::integer(index.constant);
+    return sum + index.constant;
   }
 
   Expr load_access(const TensorAccess& access) const {
@@ -321,7 +318,7 @@ class Builder {
     for (std::size_t i = 0; i < access.indices.size(); ++i) {
       if (access.indices[i].plain() != nullptr) continue;
       const Expr index = affine(access.indices[i]);
-      conditions.push_back(ir::integer(0) <= index);
+      conditions.push_back(0 <= index);
       conditions.push_back(index < operands_[access.operand]->shape[i]);
     }
   }

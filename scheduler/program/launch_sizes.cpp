@@ -16,8 +16,8 @@ std::string entries_variable(const std::string& operand, const std::string& arra
 }
 
 ir::Expr size_of_extent(const Extent& extent) {
-  if (extent.is_static()) return ir::integer(extent.value);
-  return ir::variable(variable_of(extent)) * ir::integer(extent.multiple);
+  if (extent.is_static()) return extent.value;
+  return ir::variable(variable_of(extent)) * extent.multiple;
 }
 
 std::string outermost_variable(const std::string& operand) {

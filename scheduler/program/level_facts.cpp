@@ -21,11 +21,11 @@ WeightFacts LevelFacts::take() {
   for (std::size_t i = 0; i < weights_.levels().size(); ++i) {
     const Level& level = weights_.levels()[i];
     const int parent = parent_of(weights_.levels(), i);
-    const Expr parents = parent < 0 ? ir::integer(1) : counts[parent];
+    const Expr parents = parent < 0 ? 1 : counts[parent];
     counts.push_back(level_program(level.kind).facts(*this, i, parents));
     if (level.dimension == Dimension::none) continue;
     // Coordinates inside a block end with it.
-    const Expr extent = std::exchange(left_.at(level.dimension), ir::integer(level.stride));
+    const Expr extent = std::exchange(left_.at(level.dimension), level.stride);
     const bool listed = !level.index.empty() && level_kind(level.kind).listed;
     if (listed && !facts_.arrays.contains(buffer(level.index))) add_coordinates(level, counts.back(), extent);
   }
@@ -39,7 +39,7 @@ std::string LevelFacts::buffer(const std::string& array) const {
 }
 
 Expr LevelFacts::number(const std::string& name, std::int64_t known) const {
-  return any_ ? ir::variable(name) : ir::integer(known);
+  return any_ ? ir::variable(name) : known;
 }
 
 void LevelFacts::require_entries(const std::string& array, const Expr& count) {
@@ -57,25 +57,24 @@ Expr LevelFacts::add_offsets(std::size_t number, const Expr& parents, bool incre
   const Array& begin = weights_.array(level(number).begin);
   const Expr count =
       this->number("entries of level " + std::to_string(number), begin.get_integer(begin.size() - 1));
-  require(ir::integer(0) <= count);
-  add(level(number).begin, parents + 1, ir::integer(0), count).increases = increase;
+  require(0 <= count);
+  add(level(number).begin, parents + 1, 0, count).increases = increase;
   return count;
 }
 
 Expr LevelFacts::extent(std::size_t number) {
   const Level& level = this->level(number);
-  if (number > 0 || !any_) return ir::integer(level.extent);
+  if (number > 0 || !any_) return level.extent;
   const Expr outermost = ir::variable(outermost_variable(algorithm_.sparse_operand()->name));
-  require(ir::integer(1) <= outermost);
+  require(1 <= outermost);
   const bool filled_up = level.extent * level.stride >= weights_.rows() + level.stride;
   if (level.dimension == Dimension::row && !filled_up)
-    require(ir::equal(outermost, ir::ceil_divide(left_.at(Dimension::row), ir::integer(level.stride))));
+    require(ir::equal(outermost, ir::ceil_divide(left_.at(Dimension::row), level.stride)));
   return outermost;
 }
 
 void LevelFacts::add_coordinates(const Level& level, const Expr& count, const Expr& extent) {
-  ArrayFact& fact = add(level.index, count, ir::integer(level.padded || any_ ? -1 : 0),
-                        (extent - 1) / ir::integer(level.stride));
+  ArrayFact& fact = add(level.index, count, level.padded || any_ ? -1 : 0, (extent - 1) / level.stride);
   fact.is_permutation = weights_.row_order() == level.index;
   if (fact.is_permutation) fact.whole = sparse_extent(algorithm_, weights_, Dimension::row);
 }

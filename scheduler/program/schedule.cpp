@@ -104,6 +104,12 @@ Schedule& Schedule::step(const char* name, std::vector<Argument> arguments, Call
   return apply({name, std::move(arguments), {}, {}}, place);
 }
 
+Schedule& Schedule::copied(const char* name, Placed<std::string> tensor, Word scope,
+                           std::vector<Argument> rest) {
+  rest.insert(rest.begin(), {{{}, std::move(tensor.value)}, {{}, std::string(scope.text)}});
+  return step(name, std::move(rest), tensor.place);
+}
+
 std::vector<Argument> Schedule::arguments_of(const std::vector<LoopName>& loops) {
   std::vector<Argument> arguments;
   for (const LoopName& loop : loops) arguments.push_back(argument(loop));

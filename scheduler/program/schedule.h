@@ -33,6 +33,11 @@ struct PooledLoops {
   LoopName row_turn, row_worker;  ///< over the rows of a block
 };
 
+/// What persist makes of two loops: over the blocks that run at once, and over the tiles of one.
+struct PersistentLoops {
+  LoopName block, tile;
+};
+
 /// Steps are applied when they are called; one that does not apply throws UserError with the step, the user's
 /// line, what was found, what would be accepted, and the program with the place marked, and leaves the
 /// schedule as it was. What each step does, and its numbered preconditions, stand in docs/steps.md; `weft
@@ -144,8 +149,24 @@ class Schedule {
     return step("peel", {argument(loop.value), number, NamedArgument(rest)...}, loop.place);
   }
   /// `.stage("B", shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
-  Schedule& stage(Placed<std::string> tensor, Word scope, const NamedArgument& place) {
-    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
+  /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
+  /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
+  template <class... Rest>
+  Schedule& stage(Placed<std::string> tensor, Word scope, const NamedArgument& place, const Rest&... rest) {
+    return copied("stage", std::move(tensor), scope, {place, NamedArgument(rest)...});
+  }
+  /// `.stitch("B", shared, at = "k.block", depth = 4)`: the rows of B that the weights keep are gathered into
+  /// a dense tile, of which there are four in turn.
+  template <class... Rest>
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const NamedArgument& place, const Rest&... rest) {
+    return copied("stitch", std::move(tensor), scope, {place, NamedArgument(rest)...});
+  }
+  /// `.decode("A", shared, at = "k.block", depth = 4)`: the block of the weights that an iteration reads,
+  /// whose rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers
+  /// in turn.
+  template <class... Rest>
+  Schedule& decode(Placed<std::string> tensor, Word scope, const NamedArgument& place, const Rest&... rest) {
+    return copied("decode", std::move(tensor), scope, {place, NamedArgument(rest)...});
   }
   /// `.balance(m, parts = 132)`: the rows of the weights, in the order in which they are stored, shared out
   /// to parts of about the same number of entries: m.outer over the parts, m.inner over the rows of one.
@@ -168,31 +189,6 @@ class Schedule {
     const auto made = loops_of(pool(rows, sum, workers = number));
     return {made[0], made[1], made[2], made[3], made[4]};
   }
-  /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
-  /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
-  Schedule& stage(Placed<std::string> tensor, Word scope, const NamedArgument& place,
-                  const NamedArgument& buffers) {
-    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
-  }
-  /// `.stitch("B", shared, at = "k.block", depth = 4)`: the rows of B that the weights keep are gathered into
-  /// a dense tile, of which there are four in turn.
-  Schedule& stitch(Placed<std::string> tensor, Word scope, const NamedArgument& place) {
-    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
-  }
-  Schedule& stitch(Placed<std::string> tensor, Word scope, const NamedArgument& place,
-                   const NamedArgument& buffers) {
-    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
-  }
-  /// `.decode("A", shared, at = "k.block", depth = 4)`: the block of the weights that an iteration reads,
-  /// whose rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers
-  /// in turn.
-  template <class... Rest>
-  Schedule& decode(Placed<std::string> tensor, Word scope, const NamedArgument& place,
-                   const Rest&... buffers) {
-    return step("decode",
-                {{{}, tensor.value}, {{}, std::string(scope.text)}, place, NamedArgument(buffers)...},
-                tensor.place);
-  }
   /// `.tensorize("mma_m16n8k16")`: the sums of a tile in registers are made by an instruction that multiplies
   /// matrices. Names of instructions: scheduler/hardware/tensor_instructions.h.
   Schedule& tensorize(Placed<std::string> instruction) {
@@ -208,6 +204,11 @@ class Schedule {
   /// that are bound to blocks, those of the second one first.
   Schedule& persist(Placed<LoopName> outer, LoopName inner, const NamedArgument& number) {
     return step("persist", {argument(outer.value), argument(inner), number}, outer.place);
+  }
+  template <StepNumber Number>
+  PersistentLoops persist(Placed<LoopName> outer, const LoopName& inner, Number number) {
+    const auto made = loops_of(persist(outer, inner, blocks = number));
+    return {made[0], made[1]};
   }
   /// `.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232)`: warps of their
   /// own start the copies of the staged loop (sm_90 and newer).
@@ -230,22 +231,16 @@ class Schedule {
   }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
-  Schedule& split_k(Placed<LoopName> loop, const NamedArgument& number) {
-    return step("split_k", {argument(loop.value), number}, loop.place);
-  }
   /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
   /// "k.group" to block_x, block_y or block_z. `reduce = atomic` adds parts together as they come.
-  Schedule& split_k(Placed<LoopName> loop, const NamedArgument& number, const NamedArgument& reduction) {
-    return step("split_k", {argument(loop.value), number, reduction}, loop.place);
+  template <class... Rest>
+  Schedule& split_k(Placed<LoopName> loop, const NamedArgument& number, const Rest&... rest) {
+    return step("split_k", {argument(loop.value), number, NamedArgument(rest)...}, loop.place);
   }
   /// `s.bind(s.split_k(k, 8), warp);`: the loop over the groups.
-  template <StepNumber Number>
-  LoopName split_k(Placed<LoopName> loop, Number number) {
-    return loops_of(split_k(loop, groups = number)).front();
-  }
-  template <StepNumber Number>
-  LoopName split_k(Placed<LoopName> loop, Number number, Word reduction) {
-    return loops_of(split_k(loop, groups = number, reduce = reduction)).front();
+  template <StepNumber Number, std::same_as<Word>... Reduction>
+  LoopName split_k(Placed<LoopName> loop, Number number, Reduction... reduction) {
+    return loops_of(split_k(loop, groups = number, (reduce = reduction)...)).front();
   }
   /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
   /// block of the rows that m.inner runs over.
@@ -337,6 +332,8 @@ class Schedule {
  private:
   /// What the members do.
   Schedule& step(const char* name, std::vector<Argument> arguments, CallPlace place);
+  /// Those that copy a tensor.
+  Schedule& copied(const char* name, Placed<std::string> tensor, Word scope, std::vector<Argument> rest);
   std::optional<Reason> tried(Step step);
   /// Why the program that the step makes is not what earlier steps say, naming both.
   std::optional<Reason> breaks_earlier(const Step& step, const ir::Program& next) const;

@@ -90,7 +90,7 @@ std::string StepKind::usage() const {
 
 ir::Expr symbol_of(const Argument& argument) {
   if (const auto* choice = std::get_if<KnobChoice>(&argument.value)) return ir::variable(choice->name);
-  return ir::integer(std::get<std::int64_t>(argument.value));
+  return std::get<std::int64_t>(argument.value);
 }
 
 const Parameter* parameter_of(const StepKind& kind, const Step& step, std::size_t index) {
@@ -144,7 +144,7 @@ std::int64_t StepArguments::number(std::string_view name) const {
 
 ir::Expr StepArguments::symbol(std::string_view name) const {
   const Argument* argument = find(name);
-  return argument == nullptr ? ir::integer(parameter(name).otherwise) : symbol_of(*argument);
+  return argument == nullptr ? parameter(name).otherwise : symbol_of(*argument);
 }
 
 std::optional<UserError::Report> malformed(const StepKind& kind, const Step& step) {

@@ -36,11 +36,11 @@ Expr LevelWalk::load(const std::string& array, std::vector<Expr> indices) const 
 
 Expr LevelWalk::parent(std::size_t number, const LevelPlace& place) const {
   const int parent = parent_of(operand_.weights.levels(), number);
-  return parent < 0 ? ir::integer(0) : place.position[parent];
+  return parent < 0 ? 0 : place.position[parent];
 }
 
 Expr LevelWalk::extent(std::size_t number) const {
-  if (number > 0 || !any_weights_) return ir::integer(level(number).extent);
+  if (number > 0 || !any_weights_) return level(number).extent;
   return ir::variable(outermost_variable(operand_.algorithm.sparse_operand()->name));
 }
 
@@ -50,9 +50,9 @@ Expr LevelWalk::extent_of(Dimension dimension) const {
 
 Expr sparse_extent(const Algorithm& algorithm, const SparseTensor& weights, Dimension dimension) {
   const bool row = dimension == Dimension::row;
-  if (!algorithm.takes_any_weights()) return ir::integer(row ? weights.rows() : weights.columns());
+  if (!algorithm.takes_any_weights()) return row ? weights.rows() : weights.columns();
   const SparseIndices indices = sparse_indices(algorithm);
-  Expr product = ir::integer(1);
+  Expr product = 1;
   for (const std::string& index : row ? indices.rows : indices.columns)
     product = product * size_of_extent(algorithm.index(index).extent);
   return product;
@@ -79,10 +79,10 @@ ir::For LevelWalk::loop(std::size_t number, bool stored) {
 void LevelWalk::meet(std::size_t number, const Expr& coordinate, LevelPlace& place) const {
   const Level& level = this->level(number);
   Expr& sum = level.dimension == Dimension::row ? place.row : place.column;
-  if (level.dimension != Dimension::none) sum = sum + coordinate * ir::integer(level.stride);
+  if (level.dimension != Dimension::none) sum = sum + coordinate * level.stride;
   std::vector<Expr>& conditions = number < row_levels_ ? place.of_row : place.conditions;
   const bool listed = !level.index.empty() && level_kind(level.kind).listed;
-  if (level.padded || (any_weights_ && listed)) conditions.push_back(ir::integer(0) <= coordinate);
+  if (level.padded || (any_weights_ && listed)) conditions.push_back(0 <= coordinate);
   if (ends_blocks(number)) conditions.push_back(sum < extent_of(level.dimension));
 }
 

@@ -19,8 +19,8 @@ namespace weft {
 struct LevelPlace {
   std::vector<ir::Expr> position;  ///< positions in each level so far
   std::vector<ir::Expr> child;     ///< its number among the children of a parent, of counted levels
-  ir::Expr row = ir::integer(0);
-  ir::Expr column = ir::integer(0);
+  ir::Expr row = 0;
+  ir::Expr column = 0;
   std::vector<ir::Expr> of_row;      ///< conditions for a row to exist
   std::vector<ir::Expr> conditions;  ///< for a place to hold an entry
 

@@ -10,7 +10,7 @@
 namespace weft::steps {
 
 /// Every loop of that name is of this kind.
-ir::Program marked(ir::Program program, const std::string& name, ir::LoopKind kind, int step);
+ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step);
 
 /// Precondition 1 (the loop exists) and 2 (it is still serial).
 std::optional<Reason> require_serial(const ir::Program& program, const std::string& name);

@@ -67,7 +67,7 @@ class Baking {
   /// The buffer with a dimension for the rows in front of dimension `place`.
   ir::BufferRef with_rows(const ir::BufferRef& buffer, std::ptrdiff_t place) const {
     std::vector<Expr> shape = buffer->shape;
-    shape.insert(shape.begin() + place, ir::integer(nest_.extent));
+    shape.insert(shape.begin() + place, nest_.extent);
     return ir::make_buffer(buffer->name, buffer->dtype, buffer->scope, buffer->access, std::move(shape));
   }
 
@@ -105,7 +105,7 @@ class Baking {
     const Stmt low = select(next, begin, middle, block);
     const Stmt high = select(next, middle, end, block);
     const Expr variable = ir::variable(name);
-    if (!low.defined()) return ir::if_then(ir::integer(middle) <= variable, high);
+    if (!low.defined()) return ir::if_then(middle <= variable, high);
     return ir::if_then(variable < middle, low, high);
   }
 
@@ -145,8 +145,8 @@ class Baking {
         collect(0, row, conditions, variables, entries);
       }
     }
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const BakedEntry& a, const BakedEntry& b) { return a.column < b.column; });
+    std::ranges::stable_sort(entries,
+                             [](const BakedEntry& a, const BakedEntry& b) { return a.column < b.column; });
     std::int64_t loads = 0;
     for (std::size_t i = 0; i < entries.size(); ++i)
       loads += i == 0 || entries[i].column != entries[i - 1].column ? 1 : 0;
@@ -250,7 +250,7 @@ class Baking {
     const std::string name = nest_.sum->name + ".factor";
     std::vector<Stmt> updates;
     for (const BakedEntry& entry : entries) {
-      std::vector<Expr> place{ir::integer(entry.row)};
+      std::vector<Expr> place{entry.row};
       place.insert(place.end(), nest_.place.begin(), nest_.place.end());
       const Expr value = shared.defined() ? entry.value * ir::variable(name, shared.dtype()) : entry.value;
       updates.push_back(ir::store(wider_, place, value, true));
@@ -286,7 +286,7 @@ class Baking {
     const auto* less = condition.as<ir::Binary>();
     if (less == nullptr || less->op != ir::BinaryOperator::less || is_float(less->left.dtype())) return false;
     const bool vector =
-        std::ranges::find(nest_.columns, ir::LoopKind::vectorized, &ir::For::kind) != nest_.columns.end();
+        std::ranges::find(nest_.columns, LoopKind::vectorized, &ir::For::kind) != nest_.columns.end();
     if (vector || !ir::uses_any(condition, nest_.columns)) return false;
     bool replaced = true;
     const Expr changed = ir::rewrite<ir::Load>(shared, [&](const ir::Load& load, const Expr& e) {
@@ -338,7 +338,7 @@ class Baking {
   /// The last block of a tile makes the results of all rows: what it reads for them is read together.
   Stmt between_blocks(const Stmt& sums) const {
     GroupedSum sum = *nest_.groups;
-    sum.arrival = ir::substitute(sum.arrival, {{loop_, ir::integer(nest_.begin)}});
+    sum.arrival = ir::substitute(sum.arrival, {{loop_, nest_.begin}});
     sum.own = ir::if_all(nest_.of_thread, sums);
     std::vector<Stmt> statements;
     const Stmt one_row = nest_.result.as<ir::Allocate>()->body;
@@ -351,13 +351,12 @@ class Baking {
   Stmt in_groups(const Stmt& sums) const {
     const ir::For& group = nest_.groups->group;
     const std::int64_t groups = *ir::integer_value(group.extent);
-    const std::string share = loop_ + ".share";
-    const Expr row = ir::variable(share) * groups + ir::variable(group.name);
+    const Expr share = ir::variable(loop_ + ".share"), row = share * groups + ir::variable(group.name);
     Stmt result = ir::if_all(nest_.of_row, of_all_rows(nest_.result));
-    result = ir::substitute(result, {{loop_, row + ir::integer(nest_.begin)}});
-    if (nest_.extent % groups != 0) result = ir::if_then(row < ir::integer(nest_.extent), result);
-    result = ir::for_loop({share, ir::integer(0), ir::integer(ceil_divide(nest_.extent, groups)),
-                           ir::LoopKind::serial, context_.step, result, nest_.rows.role});
+    result = ir::substitute(result, {{loop_, row + nest_.begin}});
+    if (nest_.extent % groups != 0) result = ir::if_then(row < nest_.extent, result);
+    result = ir::for_range(share, ceil_divide(nest_.extent, groups), LoopKind::serial, context_.step, result,
+                           nest_.rows.role);
     return ir::allocate(wider_parts_, ir::block({ir::for_loop(group, ir::if_all(nest_.of_thread, sums)),
                                                  ir::for_loop(group, ir::if_all(nest_.of_thread, result))}));
   }

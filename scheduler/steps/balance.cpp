@@ -51,17 +51,19 @@ StepResult apply_balance(const ir::Program& program, const StepArguments& argume
   const std::string name = arguments.text("loop");
   const std::int64_t parts = arguments.number("parts");
   if (auto missing = require_loop(program, name)) return *missing;
-  if (context.weights == nullptr || context.weights->row_levels() == 0)
-    return Reason{3,
-                  context.weights == nullptr ? std::string("no operand is sparse")
-                                             : "weights in " + context.weights->format().text(),
-                  "weights that are stored row by row, as pack(weights, formats::csr()) makes them", name};
+  const SparseTensor* weights = context.weights;
+  // A loop that has a name of its own goes over blocks of rows.
+  if (weights == nullptr || weights->row_levels() == 0 || !weights->levels().front().loop.empty())
+    return Reason{
+        3,
+        weights == nullptr ? std::string("no operand is sparse") : "weights in " + weights->format().text(),
+        "weights that are stored row by row, as pack(weights, formats::csr()) makes them", name};
   if (context.algorithm.takes_any_weights())
     return Reason{3, "the weights are given at launch", "a sparse operand whose sizes are numbers", name};
   for (const ir::For* loop : find_loops(program.body, name)) {
     const auto known = ir::constant_iterations(*loop);
-    const bool whole = known && known->begin == 0 && known->extent == context.weights->rows();
-    if (whole && name == row_loop_name(context.algorithm) && loop->kind == ir::LoopKind::serial) continue;
+    const bool whole = known && known->begin == 0 && known->extent == weights->rows();
+    if (whole && name == row_loop_name(context.algorithm) && loop->kind == LoopKind::serial) continue;
     return Reason{
         2,
         fmt::format("{} is a {} loop over {} .. {}", name, ir::name_of(loop->kind), ir::print(loop->begin),
@@ -70,24 +72,25 @@ StepResult apply_balance(const ir::Program& program, const StepArguments& argume
                     Step{"balance", {{{}, row_loop_name(context.algorithm)}, {"parts", parts}}, {}}.cpp()),
         name};
   }
-  const auto table = ir::make_buffer(name + ".parts", DType::i32, ir::Scope::global, ir::Access::read,
-                                     {ir::integer(parts + 1)}, true);
+  const auto table =
+      ir::make_buffer(name + ".parts", DType::i32, ir::Scope::global, ir::Access::read, {parts + 1}, true);
   ir::Program result = program;
-  result.constants.push_back({table, boundaries(work_of_rows(*context.weights), parts)});
+  result.constants.push_back({table, boundaries(work_of_rows(*weights), parts)});
   result.body = change_loops(program.body, name, [&](const ir::For& loop) {
-    const std::string outer = name + ".outer", inner = name + ".inner";
-    const Expr first = ir::load(table, {ir::variable(outer)});
-    const Expr last = ir::load(table, {ir::variable(outer) + 1});
+    const auto [outer, inner] = split_names(name);
+    const Expr part = ir::variable(outer);
+    const Expr first = ir::load(table, {part}), last = ir::load(table, {part + 1});
     const Stmt body = ir::substitute(loop.body, {{name, ir::variable(inner)}});
-    const ir::For rows{inner, first, last - first, ir::LoopKind::serial, context.step, body, loop.role};
-    return ir::for_loop({outer, ir::integer(0), ir::integer(parts), ir::LoopKind::serial, context.step,
-                         ir::for_loop(rows), loop.role});
+    const Stmt rows =
+        ir::for_loop({inner, first, last - first, LoopKind::serial, context.step, body, loop.role});
+    return ir::for_range(part, parts, LoopKind::serial, context.step, rows, loop.role);
   });
   return result;
 }
 
 std::vector<std::string> loops_of_balance(const StepArguments& arguments, const Algorithm&) {
-  return {arguments.text("loop") + ".outer", arguments.text("loop") + ".inner"};
+  const auto [outer, inner] = split_names(arguments.text("loop"));
+  return {outer, inner};
 }
 
 constexpr Parameter parameters[]{

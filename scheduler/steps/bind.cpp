@@ -239,8 +239,7 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
 StepResult bound(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {
   const std::string name = arguments.text("loop"), word = arguments.text("axis");
   if (auto refused = require_serial(program, name)) return *refused;
-  const auto axis =
-      std::find_if(axes.begin(), axes.end(), [&](LoopKind kind) { return ir::name_of(kind) == word; });
+  const auto axis = std::ranges::find_if(axes, [&](LoopKind kind) { return ir::name_of(kind) == word; });
   if (!context.target.is_gpu())
     return Reason{5, "the target is " + context.target.name,
                   "a GPU target; on the CPU, " + written("parallel", {name}), name};

@@ -44,12 +44,11 @@ class Decode {
     reading_ = std::get<BlockReading>(std::move(reading));
     find_numbers(loop);
     width_ = number_of_block(arrays_.width, widths_);
-    slot_ = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
+    slot_ = (ir::variable(loop.name) - loop.begin) % request_.depth;
     const ir::BufferRef values = stored(arrays_.values, widest() * size_);
     const ir::BufferRef offset = stored(arrays_.offset, widest() * bytes_of_row());
-    const auto tile = ir::make_tile(
-        arrays_.values->name + ".decoded", *arrays_.values, ir::Scope::shared,
-        {ir::integer(count_of(reading_.below) * size_), ir::integer(count_of(reading_.beside) * size_)});
+    const auto tile = ir::make_tile(arrays_.values->name + ".decoded", *arrays_.values, ir::Scope::shared,
+                                    {count_of(reading_.below) * size_, count_of(reading_.beside) * size_});
     tile->swizzle = swizzle_of(*tile);
     const Stmt rest = with_tile(loop.body, tile);
     for (const ir::BufferRef& buffer : {arrays_.values, arrays_.begin, arrays_.width, arrays_.offset}) {
@@ -58,7 +57,7 @@ class Decode {
                       "values that are multiplied, and their columns", buffer->name};
     }
     const Stmt decoded = ir::allocate(tile, ir::block({fill(tile, values, offset), rest}));
-    const Expr is_stored = ir::binary(ir::BinaryOperator::not_equal, width_, ir::integer(size_));
+    const Expr is_stored = ir::binary(ir::BinaryOperator::not_equal, width_, size_);
     const Stmt with_offsets = ir::allocate(
         offset, ir::block({copy_of(arrays_.offset, offset, bytes_of_row(), is_stored), decoded}));
     return ir::allocate(values, ir::block({copy_of(arrays_.values, values, size_, {}), with_offsets}));
@@ -84,16 +83,15 @@ class Decode {
     constexpr std::int64_t most_bytes = 16 * 1024;
     const auto known = ir::constant_iterations(loop);
     if (!known || known->begin != 0) return;
-    ir::Substitution begin{{loop.name, ir::integer(0)}};
-    for (const ir::For& each : reading_.beside) begin[each.name] = ir::integer(0);
+    ir::Substitution begin{{loop.name, 0}};
+    for (const ir::For& each : reading_.beside) begin[each.name] = 0;
     first_block_ = ir::substitute(reading_.block, begin);
-    in_row_ = ir::variable(loop.name) * ir::integer(count_of(reading_.beside)) + number_of(reading_.beside);
+    in_row_ = ir::variable(loop.name) * count_of(reading_.beside) + number_of(reading_.beside);
     const ir::Linear rest = ir::linear(reading_.block - first_block_ - in_row_);
     const std::int64_t rows = count_of(reading_.below), of_row = known->extent * count_of(reading_.beside);
     if (rest.constant != 0 || !rest.terms.empty() || 2 * 4 * rows * of_row > most_bytes) return;
     const auto numbers = [&](const ir::BufferRef& source) {
-      return ir::make_tile(source->name + ".stored", *source, ir::Scope::shared,
-                           {ir::integer(rows), ir::integer(of_row)});
+      return ir::make_tile(source->name + ".stored", *source, ir::Scope::shared, {rows, of_row});
     };
     begins_ = numbers(arrays_.begin);
     widths_ = numbers(arrays_.width);
@@ -128,8 +126,8 @@ class Decode {
   }
 
   ir::BufferRef stored(const ir::BufferRef& source, std::int64_t elements) const {
-    std::vector<Expr> shape{ir::integer(count_of(reading_.block_loops())), ir::integer(elements)};
-    if (request_.depth > 1) shape.insert(shape.begin(), ir::integer(request_.depth));
+    std::vector<Expr> shape{count_of(reading_.block_loops()), elements};
+    if (request_.depth > 1) shape.insert(shape.begin(), request_.depth);
     return ir::make_tile(source->name + ".stored", *source, ir::Scope::shared, shape);
   }
 
@@ -185,15 +183,15 @@ class Decode {
   /// Threads clear their part of the rows, and then write their part of the entries.
   Stmt fill(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset) const {
     const Shares shared = shares();
-    const Expr line = ir::variable(reading_.places + ".line"), turn = ir::variable(reading_.places + ".turn");
-    const Expr part = line % ir::integer(shared.of_row), number = line / ir::integer(shared.of_row);
-    const Expr column = turn * ir::integer(shared.at_once) + number / ir::integer(shared.rows);
-    const Expr row = number % ir::integer(shared.rows);
+    const Expr line = of_places(".line"), turn = of_places(".turn");
+    const Expr part = line % shared.of_row, number = line / shared.of_row;
+    const Expr column = turn * shared.at_once + number / shared.rows;
+    const Expr row = number % shared.rows;
     ir::Substitution names = taken_apart(reading_.beside, column);
     names.merge(taken_apart(reading_.below, row / size_));
     const auto of_threads = [&](const Stmt& one) {
-      return loop(".line", ir::integer(shared.rows * shared.at_once * shared.of_row), ir::LoopKind::thread,
-                  loop(".turn", ir::integer(shared.beside / shared.at_once), ir::LoopKind::unrolled, one));
+      return loop(line, shared.rows * shared.at_once * shared.of_row, LoopKind::thread,
+                  loop(turn, shared.beside / shared.at_once, LoopKind::unrolled, one));
     };
     const Expr first_column = column * size_;
     const Stmt cleared = clear(tile, row, first_column, part, shared);
@@ -205,13 +203,12 @@ class Decode {
 
   Stmt clear(const ir::BufferRef& tile, const Expr& row, const Expr& first_column, const Expr& part,
              const Shares& shared) const {
-    const std::string name = reading_.places;
     const std::int64_t columns = size_ / shared.of_row, together = std::min<std::int64_t>(8, columns);
-    const Expr run = ir::variable(name + ".run"), in_run = ir::variable(name + ".zero");
+    const Expr run = of_places(".run"), in_run = of_places(".zero");
     const Expr column = first_column + part * columns + run * together + in_run;
     const Stmt zero = ir::store(tile, {row, column}, ir::constant(tile->dtype, 0));
-    return loop(".run", ir::integer(columns / together), ir::LoopKind::unrolled,
-                loop(".zero", ir::integer(together), ir::LoopKind::vectorized, zero));
+    return loop(run, columns / together, LoopKind::unrolled,
+                loop(in_run, together, LoopKind::vectorized, zero));
   }
 
   /// The entries of a thread, some at a time: blocks that are narrower have done with the first. What is
@@ -221,23 +218,20 @@ class Decode {
                const ir::Substitution& names, const Expr& row, const Expr& first_column, const Expr& part,
                const Shares& shared) const {
     constexpr std::int64_t together = 4;
-    const std::string name = reading_.places;
     const std::int64_t rounds = widest() / shared.of_row, at_once = std::min(together, rounds);
     const auto registers = [&](const char* what, DType type) {
-      return ir::make_buffer(name + what, type, ir::Scope::registers, ir::Access::read_write,
-                             {ir::integer(at_once)}, true);
+      return ir::make_buffer(reading_.places + what, type, ir::Scope::registers, ir::Access::read_write,
+                             {at_once}, true);
     };
     const ir::BufferRef value = registers(".value", tile->dtype), column = registers(".column", DType::i32);
     const Expr width = ir::substitute(width_, names);
-    const Expr read = ir::variable(name + ".read"), write = ir::variable(name + ".write");
+    const Expr read = of_places(".read"), write = of_places(".write");
     std::vector<Stmt> turns;
     for (std::int64_t first = 0; first < rounds; first += at_once) {
-      const auto place = [&](const Expr& round) {
-        return part + (round + ir::integer(first)) * ir::integer(shared.of_row);
-      };
+      const auto place = [&](const Expr& round) { return part + (round + first) * shared.of_row; };
       const Expr position = row % size_ * width + place(read);
       const Expr stored_column =
-          ir::select(ir::equal(width, ir::integer(size_)), place(read), number_at(offset, position, names));
+          ir::select(ir::equal(width, size_), place(read), number_at(offset, position, names));
       const Stmt reads = ir::block({ir::store(value, {read}, ir::load(values, at(position, names))),
                                     ir::store(column, {read}, stored_column)});
       const Expr found = ir::load(value, {write});
@@ -246,17 +240,20 @@ class Decode {
       const Stmt writes =
           ir::if_then(place(write) < width && entry,
                       ir::store(tile, {row, first_column + ir::load(column, {write}) % size_}, found));
-      const auto all = [&](const char* what, const Stmt& one) {
-        return loop(what, ir::integer(std::min(at_once, rounds - first)), ir::LoopKind::unrolled, one);
+      const auto all = [&](const Expr& round, const Stmt& one) {
+        return loop(round, std::min(at_once, rounds - first), LoopKind::unrolled, one);
       };
-      turns.push_back(ir::if_then(ir::integer(first * shared.of_row) < width,
-                                  ir::block({all(".read", reads), all(".write", writes)})));
+      turns.push_back(
+          ir::if_then(first * shared.of_row < width, ir::block({all(read, reads), all(write, writes)})));
     }
     return ir::allocate(value, ir::allocate(column, ir::block(std::move(turns))));
   }
 
-  Stmt loop(const std::string& what, const Expr& extent, ir::LoopKind kind, const Stmt& body) const {
-    return ir::for_loop({reading_.places + what, ir::integer(0), extent, kind, context_.step, body});
+  /// What counts a loop that takes the place of the one over the places of a row.
+  Expr of_places(const char* what) const { return ir::variable(reading_.places + what); }
+
+  Stmt loop(const Expr& variable, std::int64_t extent, LoopKind kind, const Stmt& body) const {
+    return ir::for_range(variable, extent, kind, context_.step, body);
   }
 
   /// The iterations of the loops that the number stands for.
@@ -272,12 +269,12 @@ class Decode {
   Expr number_at(const ir::BufferRef& offset, const Expr& position, const ir::Substitution& names) const {
     if (arrays_.level->index_bits == 8) return ir::load(offset, at(position, names));
     const Expr byte = ir::load(offset, at(position / 2, names));
-    return ir::select(ir::equal(position % 2, ir::integer(0)), byte, byte / 16);
+    return ir::select(ir::equal(position % 2, 0), byte, byte / 16);
   }
 
   Stmt with_tile(const Stmt& body, const ir::BufferRef& tile) const {
     const Expr place = ir::variable(reading_.places);
-    const Expr is_dense = ir::equal(ir::load(arrays_.width, {reading_.block}), ir::integer(size_));
+    const Expr is_dense = ir::equal(ir::load(arrays_.width, {reading_.block}), size_);
     const Expr row = number_of(reading_.below) * size_ + reading_.row;
     const Expr column = number_of(reading_.beside) * size_ + place;
     ir::Rewriter rewriter;
@@ -289,7 +286,7 @@ class Decode {
     rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
       if (const auto* each = s.as<ir::For>(); each != nullptr && each->name == reading_.places) {
         ir::For whole = *each;
-        whole.extent = ir::integer(size_);
+        whole.extent = size_;
         whole.step = context_.step;
         return ir::for_loop(std::move(whole));
       }

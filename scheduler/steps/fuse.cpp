@@ -22,7 +22,7 @@ std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) 
     return Reason{3, fmt::format("{} is not all that {} has inside", name, outer.name),
                   fmt::format("{} directly inside {}, wherever they stand", name, outer.name), outer.name};
   for (const ir::For* loop : {&outer, inner}) {
-    if (loop->kind != ir::LoopKind::serial)
+    if (loop->kind != LoopKind::serial)
       return Reason{2, fmt::format("{} is {} already", loop->name, name_of(loop->kind)),
                     "both loops still serial", loop->name};
   }
@@ -52,11 +52,11 @@ ir::LoopRole fused_role(ir::LoopRole outer, ir::LoopRole inner) {
 Stmt fused(const ir::For& outer, const std::string& name, int step) {
   const auto& inner = *outer.body.as<ir::For>();
   const Expr number = ir::variable(name);
-  const Expr of_inner = ir::maximum(inner.extent, ir::integer(1));
+  const Expr of_inner = ir::maximum(inner.extent, 1);
   const ir::Substitution places{{outer.name, outer.begin + number / of_inner},
                                 {inner.name, inner.begin + number % of_inner}};
-  return ir::for_loop({name, ir::integer(0), outer.extent * inner.extent, ir::LoopKind::serial, step,
-                       ir::substitute(inner.body, places), fused_role(outer.role, inner.role)});
+  return ir::for_range(number, outer.extent * inner.extent, LoopKind::serial, step,
+                       ir::substitute(inner.body, places), fused_role(outer.role, inner.role));
 }
 
 /// "p_q"; "p__q" where a loop over what is summed, or a piece of it, is called so.

@@ -18,7 +18,7 @@ constexpr std::int64_t most_peeled = 64;
 
 /// The sum, or more, where quotients that are taken whole times have gone: n / f * f is at most n.
 Expr without_quotients(const Expr& sum) {
-  Expr most = ir::integer(0);
+  Expr most = 0;
   const ir::Linear parts = ir::linear(sum);
   for (const ir::Linear::Term& term : parts.terms) {
     const auto* quotient = ir::as_binary(term.atom, ir::BinaryOperator::divide);
@@ -39,7 +39,7 @@ bool holds_up_to(const Expr& condition, const std::string& name, const Expr& las
   const Expr others = sum.expr() - ir::variable(name) * times;
   if (times <= 0 || ir::uses(ir::linear(others).expr(), name)) return false;
   const Expr most = without_quotients(others + last * times);
-  return ir::always(ir::binary(comparison->op, most, ir::integer(0)), inside);
+  return ir::always(ir::binary(comparison->op, most, 0), inside);
 }
 
 /// The body where every iteration is at most that one.
@@ -57,8 +57,8 @@ Stmt body_up_to(const ir::For& loop, const Expr& last) {
 ///   becomes
 /// for x in b .. b+f: body, for x in b+f .. b+e-l: body, for x in b+e-l .. b+e: body
 Stmt peeled(const ir::For& loop, std::int64_t from_begin, std::int64_t from_end, int step) {
-  const Expr first = ir::minimum(ir::integer(from_begin), loop.extent);
-  const Expr last = ir::minimum(ir::integer(from_end), loop.extent - first);
+  const Expr first = ir::minimum(from_begin, loop.extent);
+  const Expr last = ir::minimum(from_end, loop.extent - first);
   const Expr middle = loop.extent - first - last;
   const auto part = [&](const Expr& begin, const Expr& extent, const Stmt& body) {
     ir::For result = loop;
@@ -67,7 +67,7 @@ Stmt peeled(const ir::For& loop, std::int64_t from_begin, std::int64_t from_end,
     result.step = step;
     return ir::for_loop(std::move(result), body);
   };
-  const Expr last_of_middle = loop.begin + loop.extent - ir::integer(from_end + 1);
+  const Expr last_of_middle = loop.begin + loop.extent - (from_end + 1);
   const Stmt body = from_end > 0 ? body_up_to(loop, last_of_middle) : loop.body;
   std::vector<Stmt> parts;
   if (from_begin > 0) parts.push_back(part(loop.begin, first, loop.body));
@@ -115,9 +115,13 @@ constexpr Parameter iterations(std::string_view name, std::string_view example, 
   result.least = 0;
   return result;
 }
+constexpr Parameter cut_loop = [] {
+  Parameter result = loop_parameter("loop", "n.outer", "the loop whose iterations are peeled");
+  result.by_extent = true;
+  return result;
+}();
 constexpr Parameter parameters[]{
-    loop_parameter("loop", "n.outer", "the loop whose iterations are peeled"),
-    iterations("from_begin", "1", "how many of the first ones stand in front of the others"),
+    cut_loop, iterations("from_begin", "1", "how many of the first ones stand in front of the others"),
     iterations("from_end", "1", "how many of the last ones stand behind the others")};
 constexpr Precondition preconditions[]{
     loop_exists,

@@ -22,10 +22,15 @@ const ir::For* directly_inside(const ir::For& outer, const std::string& name) {
 /// A loop around or inside the two that is bound to block_x.
 const ir::For* other_along_x(const Stmt& body, const ir::For& outer, const ir::For& inner) {
   const auto found = ir::find_all<ir::For>(body, [&](const ir::For& loop) {
-    return loop.kind == ir::LoopKind::block_x && loop.name != outer.name && loop.name != inner.name &&
+    return loop.kind == LoopKind::block_x && loop.name != outer.name && loop.name != inner.name &&
            (find_loop(loop.body, outer.name) != nullptr || find_loop(inner.body, loop.name) != nullptr);
   });
   return found.empty() ? nullptr : found.back();
+}
+
+/// Over the blocks that run at once, and over the tiles of one.
+std::vector<std::string> loops_of_persist(const StepArguments& arguments, const Algorithm&) {
+  return {arguments.text("outer") + ".block", arguments.text("outer") + ".tile"};
 }
 
 StepResult apply_persist(const ir::Program& program, const StepArguments& arguments,
@@ -47,20 +52,19 @@ StepResult apply_persist(const ir::Program& program, const StepArguments& argume
   if (const ir::For* other = other_along_x(program.body, outer, *inner))
     return Reason{4, fmt::format("{} is bound to block_x", other->name), "only the two loops along block_x",
                   other->name};
-  const Expr number = ir::variable(names[0] + ".tile_number");
-  const Expr total = outer.extent * inner->extent;
-  const std::string block = names[0] + ".block", tile = names[0] + ".tile";
+  const auto loops = loops_of_persist(arguments, context.algorithm);
+  const Expr block = ir::variable(loops[0]), tile = ir::variable(loops[1]);
+  const std::string numbered = names[0] + ".tile_number";
+  const Expr number = ir::variable(numbered), total = outer.extent * inner->extent;
   Stmt body = ir::let(inner->name, number % inner->extent + inner->begin, inner->body);
   // What is known of the loop stays known: no tile lies beyond it.
   const Expr row = number / inner->extent;
   const Expr place = ir::integer_value(outer.extent) != nullptr ? row % outer.extent : row;
   body = ir::let(outer.name, place + outer.begin, body);
-  body = ir::let(names[0] + ".tile_number", ir::variable(tile) * blocks + ir::variable(block), body);
-  body =
-      ir::for_loop({tile, ir::integer(0), ir::ceil_divide(total - ir::variable(block), ir::integer(blocks)),
-                    ir::LoopKind::serial, context.step, body, outer.role});
-  body = ir::for_loop({block, ir::integer(0), ir::minimum(ir::integer(blocks), total), ir::LoopKind::block_x,
-                       context.step, body, outer.role});
+  body = ir::let(numbered, tile * blocks + block, body);
+  body = ir::for_range(tile, ir::ceil_divide(total - block, blocks), LoopKind::serial, context.step, body,
+                       outer.role);
+  body = ir::for_range(block, ir::minimum(blocks, total), LoopKind::block_x, context.step, body, outer.role);
   ir::Program result = program;
   result.body = change_loops(program.body, names[0], [&](const ir::For&) { return body; });
   return result;
@@ -87,6 +91,7 @@ constinit const StepKind persist{
     .more = "Those of the inner loop come first; the loop \"outer.tile\" counts the tiles of a block.",
     .parameters = parameters,
     .preconditions = preconditions,
-    .apply = apply_persist};
+    .apply = apply_persist,
+    .loops = loops_of_persist};
 
 }  // namespace weft::steps

@@ -33,19 +33,31 @@ std::vector<std::int32_t> first_rows(const SparseTensor& weights, std::int64_t f
   return first;
 }
 
+/// Over blocks of rows; over turns and workers, of the groups of places of a block; the same of its rows.
+std::vector<std::string> loops_of_pool(const StepArguments& arguments, const Algorithm&) {
+  const std::string row = arguments.text("rows");
+  const auto [turn, worker] = split_names(group_loop(arguments.text("places")));
+  const auto [row_turn, row_worker] = split_names(row + ".row");
+  return {row + ".block", turn, worker, row_turn, row_worker};
+}
+
 class Pooling {
  public:
-  Pooling(const ir::Program& program, const StepContext& context, std::string row, std::string sum,
-          std::int64_t workers, std::int64_t fill, const std::vector<std::int32_t>& first)
+  Pooling(const ir::Program& program, const StepContext& context, const StepArguments& arguments,
+          std::int64_t fill, const std::vector<std::int32_t>& first)
       : known_(program, context.algorithm.sparse_operand()->name, *context.weights),
-        row_(std::move(row)),
-        sum_loop_(std::move(sum)),
-        workers_(workers),
+        row_(arguments.text("rows")),
+        sum_loop_(arguments.text("places")),
+        workers_(arguments.number("workers")),
         fill_(fill),
         first_(first),
         step_(context.step) {
+    const auto loops = loops_of_pool(arguments, context.algorithm);
+    block_ = ir::variable(loops[0]);
+    groups_ = {ir::variable(loops[1]), ir::variable(loops[2])};
+    rows_ = {ir::variable(loops[3]), ir::variable(loops[4])};
     for (std::size_t i = 1; i < first_.size(); ++i)
-      row_turns_ = std::max<std::int64_t>(row_turns_, ceil_divide(first_[i] - first_[i - 1], workers));
+      row_turns_ = std::max<std::int64_t>(row_turns_, ceil_divide(first_[i] - first_[i - 1], workers_));
   }
 
   StepResult operator()(const ir::Program& program) {
@@ -69,10 +81,10 @@ class Pooling {
       return Reason{4, fmt::format("{} has more inside than one sum in registers", row_),
                     fmt::format("loops and conditions around a sum over {} alone", sum_loop_), row_};
     for (const ir::For& loop : chain_.loops) {
-      if (loop.kind == ir::LoopKind::vectorized || ir::integer_value(loop.extent) == nullptr)
+      if (loop.kind == LoopKind::vectorized || ir::integer_value(loop.extent) == nullptr)
         return Reason{5,
                       fmt::format("{} around the sum has {} iterations{}", loop.name, ir::print(loop.extent),
-                                  loop.kind == ir::LoopKind::vectorized ? " of a vector" : ""),
+                                  loop.kind == LoopKind::vectorized ? " of a vector" : ""),
                       "loops of constant extent, vectorized after pool", loop.name};
     }
     const ir::For* loop = find_loop(sum_.update, sum_loop_);
@@ -83,18 +95,25 @@ class Pooling {
                         ir::same(load->indices[0], ir::variable(row_)) && !ir::uses(loop->body, row_);
     const bool outside =
         std::ranges::any_of(chain_.conditions, [&](const Expr& e) { return ir::uses(e, row_); });
-    if (of_row && !outside && loop->kind == ir::LoopKind::serial) return std::nullopt;
+    if (of_row && !outside && loop->kind == LoopKind::serial) return std::nullopt;
     return Reason{6,
                   fmt::format("{} is a {} loop over {} .. {}", sum_loop_, ir::name_of(loop->kind),
                               ir::print(begin_), ir::print(end_)),
                   "the serial loop over the groups of places of a row", sum_loop_};
   }
 
-  Stmt loop(const std::string& name, std::int64_t extent, Stmt body,
-            ir::LoopRole role = ir::LoopRole::rows) const {
-    return ir::for_loop(
-        {name, ir::integer(0), ir::integer(extent), ir::LoopKind::serial, step_, std::move(body), role});
+  /// What the workers of a block share: each has one iteration of a turn.
+  struct Shared {
+    Expr turn, worker;
+    Expr number(std::int64_t workers) const { return turn * workers + worker; }
+  };
+  Stmt loop(const Expr& variable, std::int64_t extent, Stmt body, ir::LoopRole role) const {
+    return ir::for_range(variable, extent, LoopKind::serial, step_, std::move(body), role);
   }
+  Stmt shared_out(const Shared& shared, std::int64_t turns, Stmt body, ir::LoopRole role) const {
+    return loop(shared.turn, turns, loop(shared.worker, workers_, std::move(body), role), role);
+  }
+  Stmt of_rows(Stmt body) const { return shared_out(rows_, row_turns_, std::move(body), ir::LoopRole::rows); }
 
   /// The loops and conditions between the rows and the sum, around another statement.
   Stmt around(Stmt core) const {
@@ -114,51 +133,34 @@ class Pooling {
   }
 
   Stmt pooled() {
-    std::vector<Expr> shape{ir::integer(fill_)};
+    std::vector<Expr> shape{fill_};
     shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
     for (const ir::For& each : chain_.loops) shape.push_back(each.extent);
     const auto parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
                                        ir::Access::read_write, shape);
-    const std::string group = group_loop(sum_loop_);
-    const Expr number = ir::variable(group + ".outer") * workers_ + ir::variable(group + ".inner");
-    const Stmt own =
-        shared_out(group, fill_ / workers_, around_each(own_sum(parts, number)), ir::LoopRole::groups);
+    const Stmt own = shared_out(groups_, fill_ / workers_,
+                                around_each(own_sum(parts, groups_.number(workers_))), ir::LoopRole::groups);
     Stmt rows = result_of_rows(parts);
-    if (!asks_first()) {
-      rows = shared_out(row_name(), row_turns_, ir::allocate(asked_, ir::block({ask(), rows})));
-      return loop(row_ + ".block", blocks(), ir::allocate(parts, ir::block({own, rows})));
-    }
-    const Stmt asked = shared_out(row_name(), row_turns_, ask());
-    rows = shared_out(row_name(), row_turns_, rows);
-    return loop(row_ + ".block", blocks(),
-                ir::allocate(asked_, ir::block({asked, ir::allocate(parts, ir::block({own, rows}))})));
-  }
-
-  /// Each worker has one iteration of a turn.
-  Stmt shared_out(const std::string& name, std::int64_t turns, Stmt body,
-                  ir::LoopRole role = ir::LoopRole::rows) const {
-    return loop(name + ".outer", turns, loop(name + ".inner", workers_, std::move(body), role), role);
+    if (!asks_first()) rows = ir::allocate(asked_, ir::block({ask(), rows}));
+    Stmt body = ir::allocate(parts, ir::block({own, of_rows(rows)}));
+    if (asks_first()) body = ir::allocate(asked_, ir::block({of_rows(ask()), body}));
+    return loop(block_, blocks(), body, ir::LoopRole::rows);
   }
 
   std::int64_t blocks() const { return std::ssize(first_) - 1; }
-  std::string row_name() const { return row_ + ".row"; }
-  Expr row_turn() const { return ir::variable(row_name() + ".outer"); }
-  Expr row_worker() const { return ir::variable(row_name() + ".inner"); }
   bool asks_first() const { return row_turns_ <= few_turns; }
   std::vector<Expr> asked_place(const Expr& number) const {
-    return asks_first() ? std::vector<Expr>{row_turn(), row_worker(), number} : std::vector<Expr>{number};
+    return asks_first() ? std::vector<Expr>{rows_.turn, rows_.worker, number} : std::vector<Expr>{number};
   }
-  Expr asked(std::int64_t number) const { return ir::load(asked_, asked_place(ir::integer(number))); }
+  Expr asked(std::int64_t number) const { return ir::load(asked_, asked_place(number)); }
 
   /// What a row of a block has to know.
   Stmt ask() const {
     const Expr number = ir::variable(row_ + ".number");
-    const Expr turn = ir::variable(row_ + ".block") * row_turns_ + row_turn();
-    const Expr row = turn * workers_ + row_worker();
+    const Expr row = (block_ * row_turns_ + rows_.turn) * workers_ + rows_.worker;
     const Stmt one =
         ir::store(asked_, asked_place(number), ir::load(table_, {row * asked_->shape.back() + number}));
-    return ir::for_loop({number.as<ir::Variable>()->name, ir::integer(0), asked_->shape.back(),
-                         ir::LoopKind::unrolled, step_, one});
+    return ir::for_range(number, asked_->shape.back(), LoopKind::unrolled, step_, one);
   }
 
   /// A row adds up the parts of its groups. What is known of its weights comes out of the table, in which
@@ -170,17 +172,17 @@ class Pooling {
       const bool known = known_.holds(load.buffer) && !is_float(load.buffer->dtype) && of_row_alone(e);
       return known ? ir::variable(mark + std::to_string(number_of(e))) : e;
     });
-    const Expr count = ir::integer(std::ssize(numbers_of_row_));
+    const Expr count = std::ssize(numbers_of_row_);
     table_ = ir::make_buffer(row_ + ".numbers", DType::i32, ir::Scope::global, ir::Access::read,
-                             {ir::integer(blocks() * row_turns_ * workers_) * count});
+                             {blocks() * row_turns_ * workers_ * count});
     std::vector<Expr> shape{count};
-    if (asks_first()) shape = {ir::integer(row_turns_), ir::integer(workers_), count};
+    if (asks_first()) shape = {row_turns_, workers_, count};
     asked_ =
         ir::make_buffer(row_ + ".asked", DType::i32, ir::Scope::registers, ir::Access::read_write, shape);
     ir::Substitution names{{row_, asked(0)}};
     for (std::size_t i = 1; i < numbers_of_row_.size(); ++i)
       names[mark + std::to_string(i)] = asked(static_cast<std::int64_t>(i));
-    return ir::if_then(ir::integer(0) <= asked(0), ir::substitute(result, names));
+    return ir::if_then(0 <= asked(0), ir::substitute(result, names));
   }
 
   /// No variable but the row.
@@ -220,7 +222,7 @@ class Pooling {
     return result;
   }
 
-  Expr first_group() const { return ir::variable(row_ + ".block") * fill_; }
+  Expr first_group() const { return block_ * fill_; }
 
   std::vector<Stmt> own_sum(const ir::BufferRef& parts, const Expr& group) const {
     std::vector<Stmt> statements = sum_.first;
@@ -237,15 +239,15 @@ class Pooling {
   Stmt total(const ir::BufferRef& parts) const {
     const auto all = ir::make_buffer(sum_.buffer->name + ".all", sum_.buffer->dtype, ir::Scope::registers,
                                      ir::Access::read_write, sum_.buffer->shape);
-    const std::string part = sum_loop_ + ".part";
+    const Expr part = ir::variable(sum_loop_ + ".part");
     std::vector<Stmt> statements = each_element(sum_, [&](const std::vector<Expr>& indices) {
       return ir::store(all, indices, ir::constant(all->dtype, 0));
     });
     const std::vector<Stmt> adds = each_element(sum_, [&](const std::vector<Expr>& indices) {
-      return ir::store(all, indices, ir::load(parts, place(ir::variable(part), indices)), true);
+      return ir::store(all, indices, ir::load(parts, place(part, indices)), true);
     });
-    statements.push_back(ir::for_loop(
-        {part, begin_ - first_group(), end_ - begin_, ir::LoopKind::serial, step_, ir::block(adds)}));
+    statements.push_back(ir::for_loop({sum_loop_ + ".part", begin_ - first_group(), end_ - begin_,
+                                       LoopKind::serial, step_, ir::block(adds)}));
     for (const Stmt& stmt : sum_.last) statements.push_back(ir::replace_buffer(stmt, sum_.buffer, all));
     return ir::allocate(all, ir::block(std::move(statements)));
   }
@@ -255,6 +257,8 @@ class Pooling {
   std::int64_t workers_, fill_;
   std::vector<std::int32_t> first_;  ///< stored row of each block, and one more
   int step_;
+  Expr block_;                        ///< counts the blocks
+  Shared groups_, rows_;              ///< groups of places of a block, and its rows
   std::int64_t row_turns_ = 1;        ///< rows of a worker, at most
   std::vector<Expr> numbers_of_row_;  ///< what is known of a row: its number first
   ir::BufferRef table_, asked_;       ///< these for all rows; for those of the block
@@ -288,7 +292,7 @@ StepResult apply_pool(const ir::Program& program, const StepArguments& arguments
   const auto loops = find_loops(program.body, row);
   const std::int64_t* extent = ir::integer_value(loops.front()->extent);
   if (loops.size() != 1 || extent == nullptr || *extent != weights->rows() ||
-      loops.front()->kind != ir::LoopKind::serial || row != row_loop_name(context.algorithm))
+      loops.front()->kind != LoopKind::serial || row != row_loop_name(context.algorithm))
     return Reason{2,
                   fmt::format("{} is a {} loop over {}", row, ir::name_of(loops.front()->kind),
                               ir::print(loops.front()->extent)),
@@ -303,13 +307,7 @@ StepResult apply_pool(const ir::Program& program, const StepArguments& arguments
   if (*fill % workers != 0)
     return Reason{7, fmt::format("workers = {}", workers),
                   fmt::format("workers = a number from 1 to {} that divides {}", most_workers, *fill), row};
-  return Pooling(program, context, row, sum, workers, *fill, first)(program);
-}
-
-std::vector<std::string> loops_of_pool(const StepArguments& arguments, const Algorithm&) {
-  const std::string row = arguments.text("rows");
-  const std::string group = group_loop(arguments.text("places"));
-  return {row + ".block", group + ".outer", group + ".inner", row + ".row.outer", row + ".row.inner"};
+  return Pooling(program, context, arguments, *fill, first)(program);
 }
 
 constexpr Parameter parameters[]{

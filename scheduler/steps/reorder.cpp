@@ -20,7 +20,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 bool contains(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 Names names_of(const ir::Chain& chain) {
@@ -197,7 +197,7 @@ StepResult reorder_loops(const ir::Program& program, const Names& order) {
     return Reason{5,
                   "a loop of the sum would have to move out of it, or the loops are not around one another",
                   "loops of one nest; loops that were moved into a sum stay there", order.front()};
-  for (const ir::LoopKind axis : {ir::LoopKind::warp, ir::LoopKind::lane, ir::LoopKind::thread}) {
+  for (const LoopKind axis : {LoopKind::warp, LoopKind::lane, LoopKind::thread}) {
     if (auto refused = require_same_threads(result, axis, 7)) return *refused;
   }
   if (auto refused = require_threads_around_groups(result.body)) return *refused;

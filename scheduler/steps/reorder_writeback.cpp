@@ -39,10 +39,13 @@ struct Nest {
   std::vector<ir::For> warps;
   const ir::Store* store = nullptr;
 
-  std::int64_t extent(const std::string& name) const {
-    const auto found = std::ranges::find(chain.loops, name, &ir::For::name);
+  FragmentLoops loops() const { return {rows, columns}; }
+  /// How many iterations the loop has that it counts.
+  std::int64_t extent(const Expr& variable) const {
+    const auto found = std::ranges::find(chain.loops, name_of(variable), &ir::For::name);
     return found == chain.loops.end() ? 1 : *ir::integer_value(found->extent);
   }
+  static const std::string& name_of(const Expr& variable) { return variable.as<ir::Variable>()->name; }
 };
 
 std::optional<Nest> nest_of(const Stmt& stmt, const std::string& tensor) {
@@ -61,9 +64,9 @@ std::optional<Nest> nest_of(const Stmt& stmt, const std::string& tensor) {
 class Writeback {
  public:
   /// Lines of up to so many columns.
-  Writeback(const Nest& nest, int step, std::int64_t columns) : nest_(nest), step_(step) {
-    eights_ = nest.extent(nest.columns + ".eight");
-    const std::int64_t all = nest.extent(nest.columns + ".tile") * eights_;
+  Writeback(const Nest& nest, int step, std::int64_t columns) : nest_(nest), at_(nest.loops()), step_(step) {
+    eights_ = nest.extent(at_.eight);
+    const std::int64_t all = nest.extent(at_.column_tile) * eights_;
     // A power of two, by which lanes can be shared out to rows.
     runs_ = columns / run;
     while (all % runs_ != 0) runs_ /= 2;
@@ -73,42 +76,36 @@ class Writeback {
       shape.push_back(warp.extent);
       warp_.push_back(ir::variable(warp.name));
     }
-    shape.push_back(ir::integer(rows_of_warp));
-    shape.push_back(ir::integer(runs_ * run + gap));
+    shape.push_back(rows_of_warp);
+    shape.push_back(runs_ * run + gap);
     tile_ = ir::make_buffer(nest.store->buffer->name + ".lines", nest.store->buffer->dtype, ir::Scope::shared,
                             ir::Access::read_write, std::move(shape));
   }
 
   Stmt operator()() const {
     Stmt body = ir::allocate(tile_, ir::block({to_lines(), from_lines()}));
-    body = loop(".part", parts_, LoopKind::unrolled, body);
-    body =
-        ir::for_loop({nest_.rows + ".tile", ir::integer(0), ir::integer(nest_.extent(nest_.rows + ".tile")),
-                      LoopKind::unrolled, step_, body, ir::LoopRole::rows});
+    body = loop(part_, parts_, LoopKind::unrolled, body);
+    body = ir::for_range(at_.row_tile, nest_.extent(at_.row_tile), LoopKind::unrolled, step_, body,
+                         ir::LoopRole::rows);
     return ir::for_loops(nest_.warps, body);
   }
 
  private:
-  Stmt loop(const char* name, std::int64_t extent, LoopKind kind, const Stmt& body,
+  Stmt loop(const Expr& variable, std::int64_t extent, LoopKind kind, const Stmt& body,
             ir::LoopRole role = ir::LoopRole::output) const {
-    return ir::for_loop(
-        {nest_.columns + name, ir::integer(0), ir::integer(extent), kind, step_, body, role, nest_.columns});
+    return ir::for_range(variable, extent, kind, step_, body, role, nest_.columns);
   }
   Expr variable(const char* name) const { return ir::variable(nest_.columns + name); }
 
   /// The column tile and the eight of that number, of all that a warp has.
   ir::Substitution eight_at(const Expr& number) const {
-    const Expr eights = ir::integer(eights_);
-    const bool one_tile = nest_.extent(nest_.columns + ".tile") == 1;
-    return {{nest_.columns + ".tile", one_tile       ? ir::integer(0)
-                                      : eights_ == 1 ? number
-                                                     : number / eights},
-            {nest_.columns + ".eight", one_tile       ? number
-                                       : eights_ == 1 ? ir::integer(0)
-                                                      : number % eights}};
+    const bool one_tile = nest_.extent(at_.column_tile) == 1;
+    const Expr tile = one_tile ? 0 : eights_ == 1 ? number : number / eights_;
+    const Expr eight = one_tile ? number : eights_ == 1 ? 0 : number % eights_;
+    return {{Nest::name_of(at_.column_tile), tile}, {Nest::name_of(at_.eight), eight}};
   }
 
-  Expr run_number(const Expr& inside) const { return variable(".part") * runs_ + inside; }
+  Expr run_number(const Expr& inside) const { return part_ * runs_ + inside; }
 
   std::vector<Expr> place(const Expr& row, const Expr& column) const {
     std::vector<Expr> indices = warp_;
@@ -125,46 +122,45 @@ class Writeback {
 
   /// Each lane stores its fragments.
   Stmt to_lines() const {
-    const std::string row_lane = nest_.rows + ".lane", half = nest_.rows + ".half";
-    const Expr row = ir::variable(half) * run + ir::variable(row_lane);
-    const Expr column = variable(".run") * run + variable(".lane") * 2 + variable(".pair");
-    const ir::Substitution names = eight_at(run_number(variable(".run")));
+    const Expr number = variable(".run"), row = at_.half * run + at_.row_lane;
+    const Expr column = number * run + at_.column_lane * 2 + at_.pair;
+    const ir::Substitution names = eight_at(run_number(number));
     Stmt body = with_store(nest_.chain.core, [&](const ir::Store& store) {
       return ir::store(tile_, place(row, column), store.value);
     });
     body = guarded(names, ir::substitute(body, names));
-    body = loop(".pair", 2, LoopKind::vectorized, body, ir::LoopRole::fragment_columns);
-    body = loop(".run", runs_, LoopKind::unrolled, body);
-    body = loop(".lane", 4, LoopKind::lane, body);
-    body = ir::for_loop({half, ir::integer(0), ir::integer(2), LoopKind::unrolled, step_, body,
-                         ir::LoopRole::fragment_rows, nest_.rows});
-    return ir::for_loop(
-        {row_lane, ir::integer(0), ir::integer(run), LoopKind::lane, step_, body, ir::LoopRole::rows});
+    body = loop(at_.pair, 2, LoopKind::vectorized, body, ir::LoopRole::fragment_columns);
+    body = loop(number, runs_, LoopKind::unrolled, body);
+    body = loop(at_.column_lane, 4, LoopKind::lane, body);
+    body =
+        ir::for_range(at_.half, 2, LoopKind::unrolled, step_, body, ir::LoopRole::fragment_rows, nest_.rows);
+    return ir::for_range(at_.row_lane, run, LoopKind::lane, step_, body, ir::LoopRole::rows);
   }
 
   /// Neighbouring lanes write neighbouring runs of a row.
   Stmt from_lines() const {
     const std::int64_t lanes = std::min(lanes_of_warp, rows_of_warp * runs_);
     const std::int64_t rows_at_once = lanes / runs_;
-    const Expr lane = variable(".line_lane"), element = variable(".element");
-    const Expr row = variable(".line") * rows_at_once + lane / runs_;
-    const Expr inside = lane % runs_;
+    const Expr lane = variable(".line_lane"), element = variable(".element"), line = variable(".line");
+    const Expr row = line * rows_at_once + lane / runs_, inside = lane % runs_;
     ir::Substitution names = eight_at(run_number(inside));
-    names[nest_.rows + ".half"] = ir::integer(0);
-    names[nest_.rows + ".lane"] = row;
-    names[nest_.columns + ".lane"] = ir::integer(0);
-    names[nest_.columns + ".pair"] = element;
+    names[Nest::name_of(at_.half)] = 0;
+    names[Nest::name_of(at_.row_lane)] = row;
+    names[Nest::name_of(at_.column_lane)] = 0;
+    names[Nest::name_of(at_.pair)] = element;
     std::vector<Expr> indices;
     for (const Expr& index : nest_.store->indices) indices.push_back(ir::substitute(index, names));
     Stmt body = ir::store(nest_.store->buffer, indices, ir::load(tile_, place(row, inside * run + element)));
     body = guarded(names, body);
-    body = loop(".element", run, LoopKind::vectorized, body);
-    body = loop(".line", rows_of_warp / rows_at_once, LoopKind::unrolled, body);
-    return loop(".line_lane", lanes, LoopKind::lane, body);
+    body = loop(element, run, LoopKind::vectorized, body);
+    body = loop(line, rows_of_warp / rows_at_once, LoopKind::unrolled, body);
+    return loop(lane, lanes, LoopKind::lane, body);
   }
 
   const Nest& nest_;
+  FragmentLoops at_;
   int step_;
+  Expr part_ = variable(".part");  ///< counts the parts of a row
   std::int64_t eights_ = 1;
   std::int64_t runs_ = 1;   ///< runs of eight elements of a row that are written at once
   std::int64_t parts_ = 1;  ///< parts of a row of the warp

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <optional>
 
 namespace weft::steps {
@@ -20,15 +21,13 @@ namespace {
 /// for x.outer in 0 .. ceil(e / f): for x.inner in 0 .. f: if f*x.outer + x.inner < e: body[x := b +
 /// f*x.outer + x.inner]
 Stmt split_loop(const ir::For& loop, const Expr& factor, int step) {
-  const Expr outer = ir::variable(loop.name + ".outer");
-  const Expr inner = ir::variable(loop.name + ".inner");
+  const auto parts = split_names(loop.name);
+  const Expr outer = ir::variable(parts[0]), inner = ir::variable(parts[1]);
   const Expr place = outer * factor + inner;
   Stmt body = ir::substitute(loop.body, {{loop.name, loop.begin + place}});
   body = ir::if_then(place < loop.extent, body);
-  const ir::For inside{
-      loop.name + ".inner", ir::integer(0), factor, ir::LoopKind::serial, step, body, loop.role};
-  return ir::for_loop({loop.name + ".outer", ir::integer(0), ir::ceil_divide(loop.extent, factor),
-                       ir::LoopKind::serial, step, ir::for_loop(inside), loop.role});
+  body = ir::for_range(inner, factor, LoopKind::serial, step, body, loop.role);
+  return ir::for_range(outer, ir::ceil_divide(loop.extent, factor), LoopKind::serial, step, body, loop.role);
 }
 
 /// Up to here a factor is taken whatever the loop needs: what lanes, vectors and tiles are made for.
@@ -42,8 +41,7 @@ constexpr std::int64_t largest_of_all = std::int64_t{1} << 30, largest_beyond = 
 std::optional<std::int64_t> most_iterations(const ir::Program& program, const ir::For& loop,
                                             const StepContext& context) {
   ir::Ranges ranges;
-  for (const ir::Knob& knob : program.knobs)
-    ranges[knob.name] = {1, *std::max_element(knob.values.begin(), knob.values.end())};
+  for (const ir::Knob& knob : program.knobs) ranges[knob.name] = {1, *std::ranges::max_element(knob.values)};
   if (const auto most = ir::range_of(loop.extent, ranges).maximum) return most;
   if (!ir::any<ir::Load>(loop.extent) || context.weights == nullptr || context.algorithm.takes_any_weights())
     return std::nullopt;
@@ -73,7 +71,7 @@ std::optional<Reason> check_factor(const ir::Program& program, const ir::For& lo
 StepResult split_one(ir::Program program, const Argument& argument, const StepContext& context) {
   if (auto missing = require_loop(program, argument.name)) return *missing;
   const ir::For& loop = *find_loop(program.body, argument.name);
-  if (loop.kind != ir::LoopKind::serial)
+  if (loop.kind != LoopKind::serial)
     return Reason{2, fmt::format("{} is {} already", loop.name, name_of(loop.kind)),
                   fmt::format("a serial loop: .split({} = …) before the step that makes it {}", loop.name,
                               name_of(loop.kind)),
@@ -99,17 +97,17 @@ StepResult apply_split(const ir::Program& program, const StepArguments& argument
 /// Of tile, in their order: x.outer, y.outer, x.inner, y.inner; of split, x.outer, x.inner, y.outer, y.inner.
 std::vector<std::string> loops_of_tile(const StepArguments& arguments, const Algorithm&) {
   std::vector<std::string> loops;
-  for (const char* suffix : {".outer", ".inner"}) {
-    for (const Argument& argument : arguments.step().arguments) loops.push_back(argument.name + suffix);
+  for (const std::size_t part : {0, 1}) {
+    for (const Argument& argument : arguments.step().arguments)
+      loops.push_back(split_names(argument.name)[part]);
   }
   return loops;
 }
 
 std::vector<std::string> loops_of_split(const StepArguments& arguments, const Algorithm&) {
   std::vector<std::string> loops;
-  for (const Argument& argument : arguments.step().arguments) {
-    for (const char* suffix : {".outer", ".inner"}) loops.push_back(argument.name + suffix);
-  }
+  for (const Argument& argument : arguments.step().arguments)
+    std::ranges::copy(split_names(argument.name), std::back_inserter(loops));
   return loops;
 }
 

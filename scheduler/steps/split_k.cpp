@@ -86,7 +86,7 @@ class Splitting {
     if (is_sum(stmt)) return true;
     if (!any_child(stmt, [&](const Stmt& child) { return walk(child, refused); })) return false;
     if (const auto* loop = stmt.as<ir::For>()) {
-      if (loop->kind == ir::LoopKind::vectorized)
+      if (loop->kind == LoopKind::vectorized)
         refused = Reason{5, fmt::format("{} around the sum is vectorized", loop->name),
                          "split_k before that loop is vectorized, or the loop inside the sum", loop->name};
       (ir::is_within_block(loop->kind) ? threads_ : others_).push_back(*loop);
@@ -184,8 +184,7 @@ class Splitting {
       return true;
     });
     GroupedSum grouped;
-    grouped.group = {group_loop(loop_),   ir::integer(0), groups_, ir::LoopKind::serial, step_, {},
-                     ir::LoopRole::groups};
+    grouped.group = {group_loop(loop_), 0, groups_, LoopKind::serial, step_, {}, ir::LoopRole::groups};
     if (reduction_ == Reduction::shared)
       grouped.parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
                                       ir::Access::read_write, with_sum_and_threads({groups_}));
@@ -230,18 +229,17 @@ class Splitting {
   Stmt total(const GroupedSum& grouped) const {
     const auto all = ir::make_buffer(sum_.buffer->name + ".all", sum_.buffer->dtype, ir::Scope::registers,
                                      ir::Access::read_write, sum_.buffer->shape);
-    const std::string part = loop_ + ".part";
+    const Expr part = ir::variable(loop_ + ".part");
     // Written out, the parts of a few groups are on their way together.
     const std::int64_t* count = ir::integer_value(groups_);
-    const auto kind =
-        count != nullptr && *count <= few_groups ? ir::LoopKind::unrolled : ir::LoopKind::serial;
+    const auto kind = count != nullptr && *count <= few_groups ? LoopKind::unrolled : LoopKind::serial;
     const ir::BufferRef& parts = parts_of(grouped);
     std::vector<Stmt> statements = each_element(sum_, [&](const std::vector<Expr>& indices) {
-      const Expr of_part = ir::load(parts, place(ir::variable(part), indices));
+      const Expr of_part = ir::load(parts, place(part, indices));
       if (reduction_ == Reduction::atomic) return ir::store(all, indices, of_part);
       const Stmt add = ir::store(all, indices, of_part, true);
       return ir::block({ir::store(all, indices, ir::constant(all->dtype, 0)),
-                        ir::for_loop({part, ir::integer(0), groups_, kind, step_, add})});
+                        ir::for_range(part, groups_, kind, step_, add)});
     });
     if (reduction_ == Reduction::atomic) {
       statements.push_back(ir::block(each_element(sum_, [&](const std::vector<Expr>& indices) {
@@ -309,7 +307,7 @@ StepResult apply_split_k(const ir::Program& program, const StepArguments& argume
   const auto loops = find_loops(program.body, loop);
   if (loops.size() > 1)
     return Reason{2, fmt::format("{} stands in {} places", loop, loops.size()), "one place", loop};
-  if (loops.front()->kind != ir::LoopKind::serial)
+  if (loops.front()->kind != LoopKind::serial)
     return Reason{2, fmt::format("{} is {}", loop, ir::name_of(loops.front()->kind)),
                   "a loop that is still serial", loop};
   for (const std::string& name : loop_names(program.body)) {

@@ -60,13 +60,13 @@ std::vector<Expr> shape_of_tile(const std::vector<Expr>& extents, const ir::Load
   const std::int64_t* last = extents.empty() ? nullptr : ir::integer_value(extents.back());
   if (last == nullptr || *last % 2 != 0 || size_of(load.buffer->dtype) != 4) return shape;
   const auto is_of_results = [&](const Expr& index) {
-    return std::any_of(loops.begin(), loops.end(), [&](const auto& entry) {
+    return std::ranges::any_of(loops, [&](const auto& entry) {
       return ir::uses(index, entry.first) && ir::is_over_output(entry.second.role);
     });
   };
   const bool data = ir::any<ir::Load>(load.indices.back());
   const bool rows = std::any_of(load.indices.begin(), load.indices.end() - 1, is_of_results);
-  if (data && rows && !is_of_results(load.indices.back())) shape.back() = ir::integer(*last + 1);
+  if (data && rows && !is_of_results(load.indices.back())) shape.back() = *last + 1;
   return shape;
 }
 
@@ -107,13 +107,13 @@ void widen_to_runs(std::vector<Span>& region, const ir::BufferRef& buffer) {
   if (begin == nullptr || extent == nullptr || whole == nullptr) return;
   const auto bytes = static_cast<std::int64_t>(size_of(buffer->dtype));
   const Stretch widened = in_whole_runs({*begin, *extent}, *whole, bytes);
-  region.back() = {ir::integer(widened.begin), ir::integer(widened.extent)};
+  region.back() = {widened.begin, widened.extent};
 }
 
 /// Whether a tile of this shape is a multiple of what the swizzle repeats after: then it is the image of
 /// what is copied.
 bool holds_whole_lines(const std::vector<Expr>& shape, DType dtype, int swizzle) {
-  Expr bytes = ir::integer(static_cast<std::int64_t>(size_of(dtype)));
+  Expr bytes = static_cast<std::int64_t>(size_of(dtype));
   for (const Expr& extent : shape) bytes = bytes * extent;
   const std::int64_t* value = ir::integer_value(bytes);
   return swizzle > 0 && value != nullptr && *value % (std::int64_t{128} << swizzle) == 0;
@@ -153,7 +153,7 @@ std::size_t dimension_of_vectors(const Stmt& body, const ir::BufferRef& buffer) 
   const std::size_t last = buffer->shape.size() - 1;
   std::set<std::size_t> found;
   ir::each<ir::For>(body, [&](const ir::For& loop) {
-    if (loop.kind != ir::LoopKind::vectorized) return;
+    if (loop.kind != LoopKind::vectorized) return;
     for (const ir::Load* load : loads_of(loop.body, buffer)) {
       for (std::size_t i = 0; i < load->indices.size(); ++i) {
         if (ir::linear(load->indices[i]).coefficient_of(loop.name) == 1) found.insert(i);
@@ -165,7 +165,7 @@ std::size_t dimension_of_vectors(const Stmt& body, const ir::BufferRef& buffer) 
 
 /// Puts the dimension innermost; the others keep their order.
 void put_innermost(ir::Buffer& tile, std::size_t dimension) {
-  tile.strides[dimension] = ir::integer(1);
+  tile.strides[dimension] = 1;
   Expr distance = tile.shape[dimension];
   for (std::size_t i = tile.shape.size(); i-- > 0;) {
     if (i == dimension) continue;
@@ -181,8 +181,8 @@ Stmt copies_of(ir::Copy copy, const std::vector<bool>& marks) {
   for (std::size_t i = 0; i < marks.size(); ++i) {
     if (!marks[i]) continue;
     ir::Copy zeros = copy;
-    zeros.source_begin[i] = ir::integer(-1);
-    zeros.extents[i] = ir::integer(1);
+    zeros.source_begin[i] = -1;
+    zeros.extents[i] = 1;
     copies.push_back(ir::copy(std::move(zeros)));
     copy.source_begin[i] = copy.source_begin[i] + 1;
     copy.destination_begin[i + more] = copy.destination_begin[i + more] + 1;
@@ -212,7 +212,7 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   }
   std::vector<Expr> shape = shape_of_tile(copy.extents, *loads_of(body, buffer).front(), inner_loops(body));
   const bool is_image = holds_whole_lines(shape, buffer->dtype, buffer->swizzle);
-  if (ring.depth > 1) shape.insert(shape.begin(), ir::integer(ring.depth));
+  if (ring.depth > 1) shape.insert(shape.begin(), ring.depth);
   const auto tile =
       ir::make_tile(tile_name(program, buffer->name + ".shared"), *buffer, ir::Scope::shared, shape);
   if (is_image) tile->swizzle = buffer->swizzle;
@@ -226,7 +226,7 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
       const std::int64_t* extent = ir::integer_value(region[i].extent);
       const bool alone = extent != nullptr && *extent == 1;
-      indices.push_back(alone ? ir::integer(0) : ir::linear(load.indices[i] - region[i].begin).expr());
+      indices.push_back(alone ? 0 : ir::linear(load.indices[i] - region[i].begin).expr());
     }
     return ir::load(tile, indices);
   });
@@ -356,7 +356,7 @@ StepResult stage_at(const ir::Program& program, const StepArguments& arguments, 
   StepResult result = program;
   for (const ir::BufferRef& buffer : buffers) {
     result = with_copies(std::get<ir::Program>(result), request.at, buffer, [&](const ir::For& loop) {
-      const Ring ring{request.depth, (ir::variable(loop.name) - loop.begin) % ir::integer(request.depth)};
+      const Ring ring{request.depth, (ir::variable(loop.name) - loop.begin) % request.depth};
       return behind_staged(loop.body, buffer, request.depth == 1, [&](const Stmt& body) {
         return request.scope == "shared" ? stage_shared(body, buffer, program, context, ring)
                                          : stage_registers(body, buffer, program, context.step);

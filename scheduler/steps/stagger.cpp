@@ -112,7 +112,7 @@ std::optional<Reason> check_loops(const ir::Program& program, const std::string&
     const auto known = ir::constant_iterations(*loop);
     const bool fits = known && known->begin == 0 && known->extent > 0 &&
                       std::has_single_bit(static_cast<std::uint64_t>(known->extent));
-    const bool serial = loop->kind == ir::LoopKind::serial || loop->kind == ir::LoopKind::unrolled;
+    const bool serial = loop->kind == LoopKind::serial || loop->kind == LoopKind::unrolled;
     if (!fits || !serial)
       return Reason{
           2, fmt::format("{} is {}, over {}", name, name_of(loop->kind), ir::print(loop->extent)),

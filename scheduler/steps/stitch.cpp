@@ -138,7 +138,7 @@ class Stitch {
     const auto tile =
         ir::make_tile(buffer->name + ".stitched", *buffer, ir::Scope::shared, shape_of_tile(lines));
     tile->swizzle = ir::holds_whole_lines(*tile, lines.swizzle) ? lines.swizzle : 0;
-    const Expr slot = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
+    const Expr slot = (ir::variable(loop.name) - loop.begin) % request_.depth;
     ir::Copy copy{tile, {}, buffer, {}, {}, context_.step, request_.depth > 1, {}, {}};
     ir::Substitution renamed;
     for (const auto* list : {&rows_of_tile_, &columns_of_tile_}) {
@@ -220,7 +220,7 @@ class Stitch {
     for (Expr& index : reading.indices) index = in_slots(index);
     ir::For slots = *loop;
     slots.name = slot_name_;
-    slots.extent = ir::integer(*extent * slots_of_quad / kept_of_quad);
+    slots.extent = *extent * slots_of_quad / kept_of_quad;
     reading.loops.insert(loop, slots);
     return std::nullopt;
   }
@@ -254,14 +254,13 @@ class Stitch {
   }
 
   std::vector<Expr> shape_of_tile(const Lines& lines) const {
-    std::vector<Expr> shape{ir::integer(columns_ / lines.elements), ir::integer(rows_),
-                            ir::integer(lines.elements)};
-    if (request_.depth > 1) shape.insert(shape.begin(), ir::integer(request_.depth));
+    std::vector<Expr> shape{columns_ / lines.elements, rows_, lines.elements};
+    if (request_.depth > 1) shape.insert(shape.begin(), request_.depth);
     return shape;
   }
 
   static Expr number_of(const std::vector<ir::For>& loops, const ir::Substitution& names) {
-    Expr number = ir::integer(0);
+    Expr number = 0;
     for (const ir::For& loop : loops)
       number = number * loop.extent + ir::substitute(ir::variable(loop.name), names);
     return number;
@@ -269,9 +268,9 @@ class Stitch {
 
   std::vector<Expr> place_in_tile(const Lines& lines, const Expr& slot, const ir::Substitution& names) const {
     const Expr column = number_of(columns_of_tile_, names);
-    const Expr elements = ir::integer(lines.elements);
+    const Expr elements = lines.elements;
     const bool one = columns_ == lines.elements;
-    std::vector<Expr> place{one ? ir::integer(0) : column / elements, number_of(rows_of_tile_, names),
+    std::vector<Expr> place{one ? 0 : column / elements, number_of(rows_of_tile_, names),
                             one ? column : column % elements};
     if (request_.depth > 1) place.insert(place.begin(), slot);
     return place;
@@ -330,7 +329,7 @@ class Stitch {
         if (!ir::share_an_atom(load.indices[i], condition)) continue;
         ir::Ranges ranges = ranges_;
         const Expr index = coordinates_.named(load.indices[i], ranges);
-        if (!ir::always(ir::integer(0) <= index && index < load.buffer->shape[i], ranges)) return true;
+        if (!ir::always(0 <= index && index < load.buffer->shape[i], ranges)) return true;
       }
       return false;
     });

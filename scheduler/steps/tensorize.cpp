@@ -137,8 +137,7 @@ class Tensorize {
     std::string found = ir::print(chain.core);
     if (found.ends_with('\n')) found.pop_back();
     for (const ir::For& loop : chain.loops) {
-      if (loop.kind == ir::LoopKind::lane || loop.kind == ir::LoopKind::thread ||
-          loop.kind == ir::LoopKind::vectorized)
+      if (loop.kind == LoopKind::lane || loop.kind == LoopKind::thread || loop.kind == LoopKind::vectorized)
         return {3,
                 fmt::format("{} is {}, and the instruction shares its tile out to lanes itself", loop.name,
                             ir::name_of(loop.kind)),
@@ -364,16 +363,15 @@ class Tensorize {
 
   template <class Update>
   Stmt operation_of(const ir::Chain& chain, const Update& update) const {
-    const auto of_tile = [](const ir::For& loop) { return loop.name + ".of_tile"; };
-    const Expr row = ir::variable(of_tile(nest_.rows));
-    const Expr column = ir::variable(of_tile(nest_.columns));
-    const Expr depth = ir::variable(of_tile(nest_.depth));
-    const ir::Substitution names{
-        {nest_.rows.name, row}, {nest_.columns.name, column}, {nest_.depth.name, depth}};
-    Stmt meaning = ir::substitute(ir::if_all(chain.conditions, update(row, column)), names);
+    ir::Substitution of_tile;
     for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
-      meaning = ir::for_loop({of_tile(*loop), ir::integer(0), loop->extent, ir::LoopKind::serial,
-                              context_.step, meaning, loop->role, loop->name});
+      of_tile[loop->name] = ir::variable(loop->name + ".of_tile");
+    Stmt meaning =
+        ir::if_all(chain.conditions, update(of_tile[nest_.rows.name], of_tile[nest_.columns.name]));
+    meaning = ir::substitute(meaning, of_tile);
+    for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
+      meaning = ir::for_range(of_tile[loop->name], loop->extent, LoopKind::serial, context_.step, meaning,
+                              loop->role, loop->name);
     std::vector<ir::For> around = chain.loops;
     std::erase_if(around, [](const ir::For& loop) { return !ir::is_within_block(loop.kind); });
     return ir::for_loops(around,

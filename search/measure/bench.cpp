@@ -228,7 +228,7 @@ class Measurement {
 std::vector<std::function<void()>> builds_of(const std::vector<std::unique_ptr<Measurement>>& measurements) {
   std::vector<const Measurement*> sorted;
   for (const auto& measurement : measurements) sorted.push_back(measurement.get());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Measurement* a, const Measurement* b) {
+  std::ranges::stable_sort(sorted, [](const Measurement* a, const Measurement* b) {
     return a->workload().matrix.stored() > b->workload().matrix.stored();
   });
   std::vector<std::function<void()>> builds;

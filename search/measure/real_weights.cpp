@@ -75,7 +75,7 @@ RealWeights::RealWeights(const std::string& folder) {
     entry->name = file.path().lexically_relative(folder).string();
     entries_.push_back(std::move(*entry));
   }
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  std::ranges::sort(entries_, [](const Entry& a, const Entry& b) { return a.name < b.name; });
 }
 
 const RealWeights::Entry* RealWeights::find(std::int64_t rows, std::int64_t columns, double sparsity) const {

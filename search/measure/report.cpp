@@ -105,10 +105,6 @@ Json json_of(const SuiteProblem& problem) {
 
 }  // namespace
 
-const Entry* timed_entry(const CaseResult& result, const std::string& name) {
-  return fastest(result, [&](const Entry& entry) { return entry.name == name; });
-}
-
 const Entry* baseline_of(const CaseResult& result) {
   return fastest(result, [](const Entry& entry) {
     return entry.kind == ContestantKind::dense && entry.arithmetic != DenseType::tf32;
@@ -169,7 +165,7 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
       const SuiteCase& chosen = result.chosen;
       Group& group = by_contestant[{chosen.batch, chosen.sparsity, rows_of(chosen), pattern_of(chosen), i}];
       const double r = ratio(other, *ours);
-      if (group.ratios.empty() || r < *std::min_element(group.ratios.begin(), group.ratios.end()))
+      if (group.ratios.empty() || r < *std::ranges::min_element(group.ratios))
         group.worst_id = result.chosen.problem.id;
       group.ratios.push_back(r);
     }
@@ -183,7 +179,7 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
     }
     lines.push_back({sparsity, batch, group_rows, pattern, any->entries[place].name,
                      static_cast<int>(group.ratios.size()), *geometric_mean(group.ratios),
-                     *std::min_element(group.ratios.begin(), group.ratios.end()), group.worst_id});
+                     *std::ranges::min_element(group.ratios), group.worst_id});
   }
   return lines;
 }
@@ -236,7 +232,7 @@ std::vector<std::string> own_weights_of(const std::vector<CaseResult>& results) 
       // Without the seed, which is another for every shape.
       const std::string line =
           fmt::format("{}: {}", entry.name, entry.weights.substr(0, entry.weights.rfind(", seed")));
-      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
     }
   }
   return lines;
@@ -249,7 +245,7 @@ std::vector<std::string> reasons_of(const std::vector<CaseResult>& results) {
       if (entry.timed()) continue;
       std::vector<std::string>& of_reason = ids[entry.name + ": " + in_one_line(entry.reason)];
       const std::string& id = result.chosen.problem.id;
-      if (std::find(of_reason.begin(), of_reason.end(), id) == of_reason.end()) of_reason.push_back(id);
+      if (std::ranges::find(of_reason, id) == of_reason.end()) of_reason.push_back(id);
     }
   }
   std::vector<std::string> lines;

@@ -9,9 +9,6 @@
 
 namespace weft {
 
-/// The entry of this name that was timed; null when there is none.
-const Entry* timed_entry(const CaseResult& result, const std::string& name);
-
 /// The dense product at the precision of the weights; null when it was not timed. Of weights in groups it
 /// has dense random weights, and `pruned_baseline_of` is the same product of the pruned weights.
 const Entry* baseline_of(const CaseResult& result);

@@ -56,7 +56,7 @@ std::vector<std::int32_t> chosen_of(std::int64_t all, std::int64_t count, Random
   std::vector<std::int32_t> chosen = numbers(all);
   shuffle(chosen, count, random);
   chosen.resize(count);
-  std::sort(chosen.begin(), chosen.end());
+  std::ranges::sort(chosen);
   return chosen;
 }
 
@@ -177,7 +177,7 @@ ShflBwWeights shfl_bw_weights(const ShflBwOptions& options) {
     const std::int64_t end = std::min(options.rows, (group + 1) * groups.rows);
     for (std::int64_t place = group * groups.rows; place < end; ++place) {
       const std::int32_t row = groups.order[place];
-      std::copy(columns.begin(), columns.end(), columns_of_row(matrix, row).begin());
+      std::ranges::copy(columns, columns_of_row(matrix, row).begin());
     }
   }
   return {std::move(matrix), std::move(groups)};
@@ -291,15 +291,15 @@ BlockedEll blocked_ell(const WeightMatrix& weights, std::int64_t block) {
     const auto [begin, end] = entries_of_rows(weights, row, row + 1);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t column = weights.column[i];
-      const auto found = std::lower_bound(blocks.begin(), blocks.end(), column / block);
+      const auto found = std::ranges::lower_bound(blocks, column / block);
       const std::int64_t place = (found - blocks.begin()) * block + column % block;
       ell.values.copy_element(row * ell.columns + place, weights.values, i);
     }
   }
   for (std::size_t row = 0; row < kept.size(); ++row) {
     kept[row].resize(most, -1);
-    std::copy(kept[row].begin(), kept[row].end(),
-              ell.block_column.as<std::int32_t>().begin() + static_cast<std::ptrdiff_t>(row * most));
+    std::ranges::copy(kept[row],
+                      ell.block_column.as<std::int32_t>().begin() + static_cast<std::ptrdiff_t>(row * most));
   }
   return ell;
 }

@@ -321,8 +321,8 @@ bool is_named(const SuiteProblem& problem, const std::string& name) {
 }
 
 bool is_chosen(const SuiteProblem& problem, const std::vector<std::string>& names) {
-  return names.empty() || std::any_of(names.begin(), names.end(),
-                                      [&](const std::string& name) { return is_named(problem, name); });
+  return names.empty() ||
+         std::ranges::any_of(names, [&](const std::string& name) { return is_named(problem, name); });
 }
 
 /// One made by hand may lack what every file has.
@@ -344,7 +344,7 @@ std::string place_of(const Suite& suite, std::string_view field, std::string_vie
 void check(const Suite& suite, const SuiteSelection& selection) {
   for (const std::string& name : selection.problems) {
     const auto named = [&](const SuiteProblem& problem) { return is_named(problem, name); };
-    if (std::any_of(suite.problems.begin(), suite.problems.end(), named)) continue;
+    if (std::ranges::any_of(suite.problems, named)) continue;
     std::vector<std::string> known;
     for (const SuiteProblem& problem : suite.problems) known.push_back(problem.id);
     const std::vector<std::string_view> names(known.begin(), known.end());

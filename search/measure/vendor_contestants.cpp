@@ -26,6 +26,15 @@ Run library_run(const SharedOperands& operands, std::function<void(StreamHandle)
           [operands] { return operands->download_c(); }};
 }
 
+/// A call of a library that `prepare` makes ready for the operands.
+template <class Prepare>
+Variant library_variant(std::string name, Prepare prepare) {
+  return {std::move(name), {}, [prepare](const SharedOperands& operands) {
+            const PreparedCall call = prepare(*operands);
+            return library_run(operands, [call](StreamHandle stream) { call.launch(stream); });
+          }};
+}
+
 Variant cublas_variant(const Dense& cublas, DenseType type) {
   return {"gemm", {}, [&cublas, type](SharedOperands operands) {
             const SuiteProblem& p = operands->workload().problem;
@@ -40,21 +49,13 @@ Variant cublas_variant(const Dense& cublas, DenseType type) {
 }
 
 Variant cusparse_variant(const Cusparse& cusparse, DenseType type, std::string_view algorithm) {
-  return {std::string(algorithm), {}, [&cusparse, type, algorithm](SharedOperands operands) {
-            const SuiteProblem& p = operands->workload().problem;
-            const CsrProduct product{p.m,
-                                     p.n,
-                                     p.k,
-                                     operands->workload().matrix.stored(),
-                                     type,
-                                     operands->row_begin(),
-                                     operands->column(),
-                                     operands->values(),
-                                     operands->b(),
-                                     operands->c()};
-            const Cusparse::Product prepared = cusparse.prepare(product, algorithm);
-            return library_run(operands, [prepared](StreamHandle stream) { prepared.launch(stream); });
-          }};
+  return library_variant(std::string(algorithm), [&cusparse, type, algorithm](const Operands& operands) {
+    const SuiteProblem& p = operands.workload().problem;
+    const std::int64_t stored = operands.workload().matrix.stored();
+    return cusparse.prepare({p.m, p.n, p.k, stored, type, operands.row_begin(), operands.column(),
+                             operands.values(), operands.b(), operands.c()},
+                            algorithm);
+  });
 }
 
 DenseConvolution dense_convolution(const Operands& operands, DenseType type, bool last) {
@@ -82,9 +83,8 @@ Variant cudnn_variant(const Cudnn& cudnn, DenseType type, std::string_view algor
   return {fmt::format("{} {}", last ? "nhwc" : "nchw", algorithm),
           {},
           [&cudnn, type, algorithm, last](SharedOperands operands) {
-            const Cudnn::Product prepared =
-                cudnn.prepare(dense_convolution(*operands, type, last), algorithm);
-            Run run = library_run(operands, [prepared](StreamHandle stream) { prepared.launch(stream); });
+            const PreparedCall call = cudnn.prepare(dense_convolution(*operands, type, last), algorithm);
+            Run run = library_run(operands, [call](StreamHandle stream) { call.launch(stream); });
             if (last) run.output = [operands] { return operands->download_c_channels_last(); };
             return run;
           }};
@@ -104,22 +104,19 @@ Variant blocked_ell_variant(const Cusparse& cusparse, DenseType type) {
             const auto blocks = std::make_shared<const UploadedBlocks>(
                 UploadedBlocks{{operands->device(), ell.block_column.as<std::int32_t>()},
                                {operands->device(), std::span(ell.values.data(), ell.values.bytes())}});
-            const Cusparse::Product prepared =
+            const PreparedCall call =
                 cusparse.prepare({p.m, p.n, p.k, ell.block, ell.columns, type, blocks->block_column.address(),
                                   blocks->values.address(), operands->b(), operands->c()});
-            return library_run(operands,
-                               [prepared, blocks](StreamHandle stream) { prepared.launch(stream); });
+            return library_run(operands, [call, blocks](StreamHandle stream) { call.launch(stream); });
           }};
 }
 
 Variant two_of_four_variant(const Cusparselt& cusparselt, DenseType type, std::string_view algorithm) {
-  return {std::string(algorithm), {}, [&cusparselt, type, algorithm](SharedOperands operands) {
-            const SuiteProblem& p = operands->workload().problem;
-            const TwoOfFourProduct product{p.m,           p.n,          p.k, type, operands->dense_weights(),
-                                           operands->b(), operands->c()};
-            const Cusparselt::Product prepared = cusparselt.prepare(product, algorithm);
-            return library_run(operands, [prepared](StreamHandle stream) { prepared.launch(stream); });
-          }};
+  return library_variant(std::string(algorithm), [&cusparselt, type, algorithm](const Operands& operands) {
+    const SuiteProblem& p = operands.workload().problem;
+    return cusparselt.prepare({p.m, p.n, p.k, type, operands.dense_weights(), operands.b(), operands.c()},
+                              algorithm);
+  });
 }
 
 Contestant dense_contestant(const Suite& suite, const Libraries& libraries, DenseType type) {

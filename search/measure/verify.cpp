@@ -8,8 +8,8 @@ namespace {
 
 bool reads_output(const Term& term, std::size_t output) {
   if (term.kind == Term::Kind::access && term.access.operand == output) return true;
-  return std::any_of(term.arguments.begin(), term.arguments.end(),
-                     [&](const Term& argument) { return reads_output(argument, output); });
+  return std::ranges::any_of(term.arguments,
+                             [&](const Term& argument) { return reads_output(argument, output); });
 }
 
 /// The elements of an output in row-major order, taken from between what its strides leave out.

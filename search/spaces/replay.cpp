@@ -15,16 +15,18 @@ namespace {
 
 constexpr std::int64_t most_replays = 4096;
 
-/// Whether a step needs a number for the knob: where that is one of its own, or says how long the loop is
-/// that peel cuts, of which one iteration has to be left.
+/// Whether a step needs a number for the knob: where that is one of its own, or says how long a loop is whose
+/// length decides whether the step applies.
 bool needs_number(const Schedule& schedule, std::size_t index, const std::string& knob) {
   const Step& step = schedule.steps()[index];
   const std::vector<std::string> own = replayed_knobs(step);
   if (std::ranges::find(own, knob) != own.end()) return true;
-  if (step.name != "peel") return false;
-  const auto loops =
-      find_loops(schedule.history()[index].body, StepArguments(step_kind("peel"), step).text("loop"));
-  return std::ranges::any_of(loops, [&](const ir::For* loop) { return ir::uses(loop->extent, knob); });
+  const StepArguments arguments(step_kind(step.name), step);
+  return std::ranges::any_of(arguments.kind().parameters, [&](const Parameter& parameter) {
+    if (!parameter.by_extent) return false;
+    const auto loops = find_loops(schedule.history()[index].body, arguments.text(parameter.name));
+    return std::ranges::any_of(loops, [&](const ir::For* loop) { return ir::uses(loop->extent, knob); });
+  });
 }
 
 std::vector<ir::Knob> replayed_knobs_of(const Schedule& schedule) {
@@ -48,7 +50,7 @@ class Choices {
     const bool alike =
         std::ranges::all_of(values_, [&](const auto& each) { return ir::same(each.second, first); });
     if (alike && values_.size() == all) return first;
-    Expr result = ir::integer(0);
+    Expr result = 0;
     for (const auto& [chosen, value] : values_) result = ir::select(chosen, value, result);
     return result;
   }
@@ -72,19 +74,13 @@ class Conditions {
   void add(const KnobValues& values) {
     ++choices_;
     Expr chosen = ir::boolean(true);
-    for (const auto& [name, value] : values)
-      chosen = chosen && ir::equal(ir::variable(name), ir::integer(value));
+    for (const auto& [name, value] : values) chosen = chosen && ir::equal(ir::variable(name), value);
     Schedule again(schedule_.algorithm(), schedule_.shared_weights(), schedule_.target());
     for (const Step& step : schedule_.steps()) {
       const auto reason = again.try_apply(with_values(step, values));
       if (!reason) continue;
       const std::string name = fmt::format("step {}", again.steps().size() + 1);
-      add({name,
-           fmt::format("{} applies, and is refused at {}", step.cpp(), reason->found),
-           {},
-           ir::integer(1),
-           ir::integer(0),
-           {}},
+      add({name, fmt::format("{} applies, and is refused at {}", step.cpp(), reason->found), {}, 1, 0, {}},
           chosen);
       return;
     }

@@ -91,11 +91,10 @@ std::vector<MeasuredRecipe> chosen_recipes(const Suite& suite, const std::vector
   for (const MeasuredRecipe& recipe : measured_recipes()) {
     if (!recipe.is_for(suite)) continue;
     known.push_back(recipe.name);
-    if (names.empty() || std::find(names.begin(), names.end(), recipe.name) != names.end())
-      chosen.push_back(recipe);
+    if (names.empty() || std::ranges::find(names, recipe.name) != names.end()) chosen.push_back(recipe);
   }
   for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (std::ranges::find(known, name) == known.end())
       throw UserError("no such recipe for this suite", "--recipe, suite " + suite.name, name,
                       fmt::format("{}", fmt::join(known, ", ")));
   }

@@ -3,6 +3,7 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
+#include <weft/backends/simulator/device.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/table.h>
 
@@ -41,10 +42,12 @@ void print_devices() {
             : fmt::format("{} cores, {}", d.logical_cores, fmt::join(d.instruction_sets, " "));
     table.row({d.name, d.model, fmt::format("{} MiB", d.memory_bytes >> 20), details});
   }
-  fmt::print(
-      "{}\nsim:sm_75 … sm_90a, sim:sm_70_swmma: GPU kernels in the simulator (docs/simulator.md)\nCUDA: "
-      "{}\n{}\nweft targets: what kernels can be made for\n",
-      table.text(), driver::status().sentence, cuda::text_of(cuda::toolkit()));
+  const char* simulated =
+      simulator::is_built()
+          ? "sim:sm_75 … sm_90a, sim:sm_70_swmma: GPU kernels in the simulator (docs/simulator.md)"
+          : "no simulator in this build (WEFT_SIMULATOR=OFF)";
+  fmt::print("{}\n{}\nCUDA: {}\n{}\nweft targets: what kernels can be made for\n", table.text(), simulated,
+             driver::status().sentence, cuda::text_of(cuda::toolkit()));
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ void add_report(CLI::App& app, Action& action) {
   begin_group(verb, "Problem");
   add_option(verb, "--db", options.databases, "files of trials, as weft tune writes them")->required();
   begin_group(verb, "Output");
-  add_option(verb, "-o,--output", options.output, "the page");
+  add_option(verb, "-o,--out", options.output, "the page");
   verb.add_flag("--no-kernel", options.no_kernel, "do not make the fastest kernel again to show its texts");
 }
 

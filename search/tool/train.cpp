@@ -151,7 +151,7 @@ void add_train(CLI::App& app, Action& action) {
   begin_group(verb, "Output");
   only(add_list(verb, "--emit", options.emit, "c, cpp: the predictor as if statements, beside -o"),
        {"c", "cpp"});
-  add_option(verb, "-o,--output", options.output, "where the predictor goes, as JSON");
+  add_option(verb, "-o,--out", options.output, "where the predictor goes, as JSON");
   add_json_flag(verb, options.json);
 }
 

@@ -240,7 +240,7 @@ void Candidates::fit() {
   constexpr double ridge = 0.7;
   if (!stale_) return;
   stale_ = false;
-  std::fill(weights_.begin(), weights_.end(), 0.0);
+  std::ranges::fill(weights_, 0.0);
   std::vector<std::vector<std::pair<std::size_t, double>>> having(weights_.size());
   std::map<std::size_t, double> rest = measured_;
   for (const auto& [number, value] : measured_)

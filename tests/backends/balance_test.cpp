@@ -202,6 +202,10 @@ TEST(Balance, RefusesWithTheReason) {
       refused(schedule(with_everything(64, 40), pack(skewed(64), formats::coo()), target_named("sm_80")),
               balance("m", 4)),
       HasSubstr("as pack(weights, formats::csr()) makes them"));
+  EXPECT_THAT(
+      refused(schedule(with_everything(64, 40), pack(skewed(64), formats::bcsr(8)), target_named("sm_80")),
+              balance("m.block", 4)),
+      HasSubstr("weights in bcsr:b=8 | weights that are stored row by row"));
   Schedule balanced = csr;
   balanced.balance(m, parts = 4);
   EXPECT_THAT(refused(balanced, {"bake_values", {{"", std::string("m.inner")}}, {}}),

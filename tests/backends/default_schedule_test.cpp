@@ -124,6 +124,8 @@ std::optional<Schedule> schedule_without_sum(const Recipe& recipe, const Algorit
   const Format packed = parse_format(format);
   const WeightMatrix kept =
       packed.name == "v_n_m" ? pruned(matrix, choose_weights(matrix, packed, {})) : matrix;
+  const SpaceProblem problem{algorithm, std::make_shared<const WeightMatrix>(kept), packed};
+  EXPECT_EQ(recipe.why_not(problem, target_named(target)).empty(), recipe.name == "default");
   const auto weights = std::make_shared<const SparseTensor>(pack(kept, packed));
   try {
     return recipe.write(algorithm, weights, target_named(target), {}, CallPlace());

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "pages.h"
@@ -51,6 +53,59 @@ TEST(Commands, ThatPagesShowHaveVerbsAndOptionsThatThereAre) {
     }
   }
   EXPECT_GT(commands, 20U);
+}
+
+/// What the first group of the expression is, wherever it matches.
+std::set<std::string> all_of(const std::string& text, const std::regex& expression) {
+  std::set<std::string> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at)
+    found.insert((*at)[1]);
+  return found;
+}
+
+using VerbOptions = std::map<std::string, std::set<std::string>>;
+
+/// Those of the verbs that the help of `verb` lists, as "db best"; of the verb itself where it lists none.
+void add_options(VerbOptions& options, const std::string& verb) {
+  const std::string help = verb.empty() ? call_weft({"--help"}).out : help_of("weft " + verb);
+  std::istringstream verbs(help.substr(std::min(help.find("\nVerbs\n"), help.size())));
+  std::string line;
+  std::getline(verbs, line);
+  std::getline(verbs, line);
+  if (!verbs) {
+    static const std::regex option("(?:^  |\n  |\\S {2,})(?:-[a-zA-Z],)?(--[a-zA-Z-]+)");
+    options[verb] = all_of(help, option);
+  }
+  static const std::regex named("^  ([a-z]+) .*");
+  std::smatch name;
+  while (std::getline(verbs, line) && line.starts_with("  ")) {
+    if (std::regex_match(line, name, named))
+      add_options(options, verb.empty() ? name[1].str() : verb + " " + name[1].str());
+  }
+}
+
+/// As the table of the page has them. Where a row begins with "the same", its verbs are those of the one
+/// before.
+VerbOptions options_of_page() {
+  VerbOptions options;
+  std::set<std::string> verbs;
+  for (const std::string& line : test::lines_of(test::text_of("docs/command.md"))) {
+    const std::size_t column = line.find(" | `--");
+    if (!line.starts_with("| ") || column == std::string::npos) continue;
+    if (!line.starts_with("| the same")) verbs = all_of(line.substr(0, column), std::regex("`([a-z ]+)`"));
+    for (const std::string& verb : verbs) {
+      for (const std::string& option : all_of(line.substr(column), std::regex("`(--[a-zA-Z-]+)`")))
+        EXPECT_TRUE(options[verb].insert(option).second) << verb << " twice: " << option;
+    }
+  }
+  return options;
+}
+
+TEST(Commands, ThePageListsTheOptionsOfEveryVerb) {
+  VerbOptions options;
+  add_options(options, "");
+  EXPECT_GT(options.size(), 25U);
+  EXPECT_EQ(options_of_page(), options);
 }
 
 TEST(Plot, DrawsTheCommittedPictureFromTheCommittedRecords) {

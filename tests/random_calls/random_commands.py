@@ -200,7 +200,7 @@ class Commands:
             "--scores": lambda: self.files.any(".mtx"), "--license": lambda: self.files.any(), "--measured": lambda: self.files.any(".json"),
             "--package": lambda: self.files.any(), "--searched": lambda: self.files.any(".jsonl"),
             "--db": lambda: self.files.any(".jsonl"),
-            "--out": self.files.target, "--output": self.files.target, "--plan": self.files.target, "--plot": self.files.target,
+            "--out": self.files.target, "--plan": self.files.target, "--plot": self.files.target,
             "--jobs": lambda: c.choice(["1", "2", "0", "-1"]), "--data": lambda: self.folder,
         }
         if name == "--json":
@@ -235,7 +235,7 @@ class Commands:
             put("--n")
         for name in ("--db", "--suite", "--tree", "--to"):
             put(name)
-        put("--out", 0.6), put("--output", 0.8)
+        put("--out", 0.7)
         for _ in range(c.choice([0, 0, 1, 1, 2, 2, 4])):
             if options:
                 name, takes_value = c.choice(options)

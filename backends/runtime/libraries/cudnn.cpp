@@ -71,7 +71,7 @@ constexpr std::array<std::string_view, 8> algorithm_names{
 constexpr std::size_t most_workspace = std::size_t{2} << 30U;
 
 int algorithm_code(std::string_view name) {
-  const auto* found = std::find(algorithm_names.begin(), algorithm_names.end(), name);
+  const auto* found = std::ranges::find(algorithm_names, name);
   if (found != algorithm_names.end()) return static_cast<int>(found - algorithm_names.begin());
   throw UserError("cuDNN has no such algorithm", std::string(name), "one of Cudnn::algorithms()");
 }

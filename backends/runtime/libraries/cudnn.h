@@ -49,13 +49,9 @@ class Cudnn {
   /// Its algorithms for the forward pass: "implicit gemm", "winograd", ...
   static std::span<const std::string_view> algorithms();
 
-  /// A convolution with its descriptors and workspace. A value; copies share it, and it keeps the library
-  /// open.
-  using Product = PreparedCall;
-
   /// UserError for an unknown algorithm or extents outside 1 … 2^31 - 1, RuntimeError where cuDNN does not
   /// offer the convolution by this algorithm, or wants more than 2 GiB for it.
-  Product prepare(const DenseConvolution& convolution, std::string_view algorithm) const;
+  PreparedCall prepare(const DenseConvolution& convolution, std::string_view algorithm) const;
 
   /// "cuDNN 9.15.1 (libcudnn.so.9)"
   const std::string& version() const;

@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 4> algorithm_names{"default", "csr 1", "c
 constexpr std::array<int, 4> algorithm_codes{0, 4, 6, 12};
 
 int algorithm_code(std::string_view name) {
-  const auto* found = std::find(algorithm_names.begin(), algorithm_names.end(), name);
+  const auto* found = std::ranges::find(algorithm_names, name);
   if (found != algorithm_names.end()) return algorithm_codes[found - algorithm_names.begin()];
   throw UserError("cuSPARSE has no such algorithm", std::string(name), "default, csr 1, csr 2 or csr 3");
 }

@@ -59,15 +59,11 @@ class Cusparse {
   /// Its algorithms for CSR: "default", "csr 1", "csr 2", "csr 3".
   static std::span<const std::string_view> algorithms();
 
-  /// A product with its workspace and what the library learnt of the weights beforehand. A value; copies
-  /// share it, and it keeps the library open.
-  using Product = PreparedCall;
-
   /// UserError for an unknown algorithm or extents outside 1 … 2^31 - 1, RuntimeError where cuSPARSE does not
   /// offer the product by this algorithm.
-  Product prepare(const CsrProduct& product, std::string_view algorithm) const;
+  PreparedCall prepare(const CsrProduct& product, std::string_view algorithm) const;
   /// Its one algorithm for Blocked-ELL. Errors as above.
-  Product prepare(const BlockedEllProduct& product) const;
+  PreparedCall prepare(const BlockedEllProduct& product) const;
 
   /// "cuSPARSE 12.6.3 (libcusparse.so.12)"
   const std::string& version() const;

@@ -193,7 +193,7 @@ std::span<const std::string_view> Cusparselt::algorithms() {
 }
 
 PreparedCall Cusparselt::prepare(const TwoOfFourProduct& product, std::string_view algorithm) const {
-  if (std::find(algorithm_names.begin(), algorithm_names.end(), algorithm) == algorithm_names.end())
+  if (std::ranges::find(algorithm_names, algorithm) == algorithm_names.end())
     throw UserError("cuSPARSELt has no such way to choose a kernel", std::string(algorithm),
                     "chosen or searched");
   check_type(product.type);

@@ -40,14 +40,10 @@ class Cusparselt {
   /// How it chooses a kernel: "chosen" by itself, "searched" by timing its own.
   static std::span<const std::string_view> algorithms();
 
-  /// A product with compressed weights and workspace. A value; copies share it, and it keeps the library
-  /// open.
-  using Product = PreparedCall;
-
   /// Checks and compresses the weights. `c` is written by a search. UserError for an unknown algorithm,
   /// another type, or weights with more than two in four; RuntimeError where cuSPARSELt does not offer the
   /// product.
-  Product prepare(const TwoOfFourProduct& product, std::string_view algorithm) const;
+  PreparedCall prepare(const TwoOfFourProduct& product, std::string_view algorithm) const;
 
   /// "cuSPARSELt 0.8.0 (libcusparseLt.so.0)"
   const std::string& version() const;

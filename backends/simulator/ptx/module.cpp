@@ -43,7 +43,7 @@ bool lists(std::string_view words, std::string_view word) {
 }
 
 bool Instruction::has(std::string_view modifier) const {
-  return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
+  return std::ranges::find(modifiers, modifier) != modifiers.end();
 }
 
 Type Instruction::type() const {
@@ -71,10 +71,10 @@ const Function* Module::find(std::string_view name) const {
   const auto named = [](std::string_view wanted) {
     return [wanted](const Function& function) { return function.name == wanted; };
   };
-  const auto found = std::find_if(functions.begin(), functions.end(), named(name));
+  const auto found = std::ranges::find_if(functions, named(name));
   if (found == functions.end()) return nullptr;
   if (found->alias_of.empty()) return &*found;
-  const auto aliased = std::find_if(functions.begin(), functions.end(), named(found->alias_of));
+  const auto aliased = std::ranges::find_if(functions, named(found->alias_of));
   return aliased == functions.end() ? nullptr : &*aliased;
 }
 

@@ -94,8 +94,8 @@ void Names::leave() {
     return;
   }
   if (rest.empty()) return;
-  const auto first = std::min_element(
-      rest.begin(), rest.end(), [](const LabelUse& one, const LabelUse& two) { return one.line < two.line; });
+  const auto first = std::ranges::min_element(
+      rest, [](const LabelUse& one, const LabelUse& two) { return one.line < two.line; });
   fail_at(first->line, "the label " + quoted(first->name) + ", which this function does not have",
           "a label of the same block or of one around it");
 }

@@ -7,7 +7,7 @@ namespace {
 Expr stored_number(const LevelWalk& walk, const Level& level, const Expr& position) {
   if (level.index_bits == 8) return walk.load(level.index, {position});
   const Expr byte = walk.load(level.index, {position / 2});
-  return ir::select(ir::equal(position % 2, ir::integer(0)), byte % 16, byte / 16);
+  return ir::select(ir::equal(position % 2, 0), byte % 16, byte / 16);
 }
 
 /// The last level: places whose value is zero take no part.
@@ -16,14 +16,14 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
   const Expr parent = walk.parent(number, place);
   ir::For loop = walk.loop(number, false);
   const Expr child = ir::variable(loop.name);
-  loop.begin = ir::integer(0);
+  loop.begin = 0;
   loop.extent = walk.load(level.width, {parent});
   const Expr position = walk.load(level.begin, {parent}) +
                         place.child.at(static_cast<std::size_t>(level.across)) * loop.extent + child;
-  const Expr coordinate = ir::select(ir::equal(loop.extent, ir::integer(level.extent)), child,
-                                     stored_number(walk, level, position));
+  const Expr coordinate =
+      ir::select(ir::equal(loop.extent, level.extent), child, stored_number(walk, level, position));
   place.enter(position, child);
-  place.column = place.column + coordinate * ir::integer(level.stride);
+  place.column = place.column + coordinate * level.stride;
   if (walk.may_reach_beyond(Dimension::column, level.extent))
     place.conditions.push_back(place.column < walk.extent_of(Dimension::column));
   const DType type = walk.operand().algorithm.accumulator;
@@ -36,13 +36,13 @@ Expr facts(LevelFacts& facts, std::size_t number, const Expr& parents) {
   const Level& level = facts.level(number);
   const Expr count = facts.add_offsets(number, parents, false);
   const Expr bytes = facts.number("places of " + level.index, facts.weights().array(level.index).size());
-  facts.require(ir::integer(0) <= bytes);
-  const Expr rows = ir::integer(facts.level(static_cast<std::size_t>(level.across)).extent);
-  const Expr extent = ir::integer(level.extent);
-  facts.add(level.width, parents, ir::integer(0), extent);
-  facts.add(level.index, bytes, ir::integer(0), level.index_bits == 8 ? extent - 1 : ir::integer(255));
+  facts.require(0 <= bytes);
+  const Expr rows = facts.level(static_cast<std::size_t>(level.across)).extent;
+  const Expr extent = level.extent;
+  facts.add(level.width, parents, 0, extent);
+  facts.add(level.index, bytes, 0, level.index_bits == 8 ? extent - 1 : 255);
   facts.array(level.begin).buckets = {facts.buffer(level.width), parents, rows, extent,
-                                      bytes * ir::integer(8 / level.index_bits)};
+                                      bytes * (8 / level.index_bits)};
   return count;
 }
 

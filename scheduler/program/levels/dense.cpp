@@ -8,12 +8,12 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
   const Expr parent = walk.parent(number, place);
   if (level.across >= 0) {
     const Expr child = place.child[level.across];
-    place.enter(parent * ir::integer(level.extent) + child, child);
+    place.enter(parent * level.extent + child, child);
     return std::nullopt;
   }
   ir::For loop = walk.loop(number, false);
   const Expr child = ir::variable(loop.name);
-  loop.begin = ir::integer(0);
+  loop.begin = 0;
   loop.extent = walk.extent(number);
   place.enter(parent * loop.extent + child, child);
   walk.meet(number, child, place);

@@ -10,20 +10,20 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
   const Expr block = walk.parent(number, place);
   ir::For loop = walk.loop(number, true);
   const Expr kept = ir::variable(loop.name);
-  loop.begin = ir::integer(0);
-  loop.extent = ir::integer(level.extent);
+  loop.begin = 0;
+  loop.extent = level.extent;
   const Expr& row = place.child.at(static_cast<std::size_t>(level.across));
   const CodePlace<Expr> at = code_place(row, kept);
   const Expr slot = ir::call(std::string(kept_slot), DType::i64,
                              {walk.load(level.index, {block, at.tile, at.step, at.lane}), row, kept});
-  place.enter(block * ir::integer(2 * level.extent) + slot, kept);
+  place.enter(block * (2 * level.extent) + slot, kept);
   walk.meet(number, slot, place);
   return loop;
 }
 
 Expr facts(LevelFacts& facts, std::size_t number, const Expr& parents) {
   facts.require_entries(facts.level(number).index, parents);
-  return parents * ir::integer(2 * facts.level(number).extent);
+  return parents * (2 * facts.level(number).extent);
 }
 
 }  // namespace

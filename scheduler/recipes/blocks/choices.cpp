@@ -65,8 +65,7 @@ class Choices {
     list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared_bytes(),
                      target_.shared_bytes_per_block);
     list.sum_at_most("registers", "32-bit registers of a thread", "registers",
-                     {{"sums", sums()}, {"addresses", ir::integer(reserved_registers)}},
-                     target_.registers_per_thread);
+                     {{"sums", sums()}, {"addresses", reserved_registers}}, target_.registers_per_thread);
     list.at_most("registers of a multiprocessor", "32-bit registers of all threads of a block", "registers",
                  (sums() + reserved_registers) * threads(),
                  target_.registers_per_multiprocessor / options_.resident_blocks);
@@ -83,13 +82,12 @@ class Choices {
         "expected registers", "32-bit registers of a thread, as far as can be foretold", "registers",
         {{"sums", sums()},
          {"shared sums", ir::minimum(v("groups") - 1, 1) * (sums() / 2)},
-         {"a decoded row", ir::integer(block)},
+         {"a decoded row", block},
          {"operands", ir::select(tile_.by_warpgroups(), 0, tile_.rows_each / 4 + v("warp_n") / 8)},
-         {"addresses", ir::integer(reserved_registers + options_.more_registers)}},
+         {"addresses", reserved_registers + options_.more_registers}},
         registers_there(target_, options_, threads()));
     if (!columns_.is_static()) return list.take();
-    const Expr tiles = ir::ceil_divide(ir::integer(rows_), tile_.rows) *
-                       ir::ceil_divide(ir::integer(columns_.value), v("tile_n"));
+    const Expr tiles = ir::ceil_divide(rows_, tile_.rows) * ir::ceil_divide(columns_.value, v("tile_n"));
     list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
                  std::max<std::int64_t>(64, 2 * columns_.value - 1));
     list.at_most("blocks", "blocks, for half of the processors", "blocks",
@@ -111,7 +109,7 @@ class Choices {
   }
 
   /// A block is a tile where they are not stored together.
-  Expr of_stored(const char* knob) const { return together_ > 0 ? v(knob) : ir::integer(block); }
+  Expr of_stored(const char* knob) const { return together_ > 0 ? v(knob) : block; }
   Expr warps() const { return tile_.warps(); }
   Expr threads() const { return tile_.threads(); }
   Expr sums() const { return tile_.sums(); }
@@ -121,7 +119,7 @@ class Choices {
     const Expr of_rows = ir::maximum(threads() / tile_.rows, 1);
     const Expr beside = ir::minimum(of_rows, tile_.places / block);
     const Expr of_row = ir::minimum(of_rows / beside, most_of_row);
-    return ir::ceil_divide(ir::integer(widest_), of_row) * of_row;
+    return ir::ceil_divide(widest_, of_row) * of_row;
   }
 
   Summands shared_bytes() const {
@@ -135,7 +133,7 @@ class Choices {
     if (together_ == 0) return parts;
     const Expr turn = tile_.places / block;
     const Expr numbers =
-        tile_.rows / block * ir::ceil_divide(ir::integer(blocks_beside_), turn) * turn * (2 * index_bytes);
+        tile_.rows / block * ir::ceil_divide(blocks_beside_, turn) * turn * (2 * index_bytes);
     parts.emplace_back("where blocks lie", ir::select(numbers <= most_numbers, numbers, 0));
     return parts;
   }
@@ -169,7 +167,7 @@ std::string why_no_hb_ell(const SpaceProblem& problem, const Target& target) {
     return reason;
   if (product_loops(problem.algorithm).rows.empty())
     return "the algorithm is no product C[m, n] of A[m, k] and B[k, n]";
-  return {};
+  return why_no_sum(problem.algorithm);
 }
 
 RecipeChoices hb_ell_choices(const SpaceProblem& problem, PackedWeights& packed, const Target& target,

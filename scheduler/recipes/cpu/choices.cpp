@@ -1,6 +1,7 @@
 #include <weft/scheduler/recipes/cpu/choices.h>
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
 #include <weft/scheduler/recipes/parts/conditions.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <bit>
@@ -48,7 +49,7 @@ std::string why_no_cpu_rows(const SpaceProblem& problem, const Target& target) {
     return problem.format.text() + " is neither csr nor dense";
   if (cpu_nest(problem.algorithm, problem.format).rows.empty())
     return "the results do not go by rows of the weights";
-  return {};
+  return why_no_sum(problem.algorithm);
 }
 
 RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, const Target&,
@@ -66,7 +67,7 @@ RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, cons
   Conditions list;
   const ir::Expr sums = v("rows") * v("groups") * ir::ceil_divide(v("panel"), lanes);
   list.at_most("sums", "vector registers of sums", "registers", sums, registers_of_sums);
-  list.where(ir::integer(by_panels) < v("order"));
+  list.where(by_panels < v("order"));
   list.nothing("copies of rows", "copies of a panel that every row of the weights would make again",
                one_if(ir::equal(v("copy"), of_panel)));
   list.nothing("panels inside of rows", "threads over panels that stand inside of rows",
@@ -75,7 +76,7 @@ RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, cons
     list.where(ir::equal(v("copy"), of_panel));
     list.nothing("shares of a copied panel",
                  "entries that groups share unevenly, whose parts of a panel differ in size",
-                 ir::integer(problem.matrix->columns) % v("groups"));
+                 problem.matrix->columns % v("groups"));
     if (!nest.fused.empty())
       list.nothing("copied panels of pixels", "panels of the pixels of several lines, which are no tile",
                    v("copy"));

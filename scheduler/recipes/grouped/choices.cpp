@@ -176,7 +176,7 @@ class Choices {
   Expr with_consumers(Number&& of_threads) const {
     constexpr std::int64_t group = 4 * lanes_of_warp;
     const std::int64_t most = target_.threads_per_block / group - 1;
-    Expr number = ir::integer(of_threads((most + 1) * group));
+    Expr number = of_threads((most + 1) * group);
     for (std::int64_t groups = most - 1; groups > 0; --groups)
       number = ir::select(warps() <= 4 * groups, of_threads((groups + 1) * group), number);
     return number;
@@ -193,7 +193,7 @@ class Choices {
     const Expr all = with_consumers([&](std::int64_t threads) { return of_each(threads) * threads; });
     list.at_most("registers of producers", "registers that producers keep, of those they begin with",
                  "registers", own, each);
-    list.where(ir::integer(0) < others);
+    list.where(0 < others);
     list.at_most("registers of producers (2)", "registers that producers keep, of the consumers'",
                  "registers", own, others);
     list.where(ir::equal(own, 0));
@@ -217,7 +217,7 @@ class Choices {
                      target_.shared_bytes_per_block);
     registers(list);
     if (resident <= 1) return;
-    Expr of_block = ir::integer(target_.shared_bytes_reserved);
+    Expr of_block = target_.shared_bytes_reserved;
     for (const auto& [name, bytes] : shared) of_block = of_block + bytes;
     list.at_most("shared memory of a multiprocessor", fmt::format("bytes of {} blocks", resident), "B",
                  of_block * resident, target_.shared_bytes_per_multiprocessor);
@@ -231,12 +231,12 @@ class Choices {
   /// did so, or not, for reasons that no condition here knows.
   void registers(Conditions& list) const {
     const std::int64_t of_processor = target_.registers_per_multiprocessor / options_.resident_blocks;
-    const Expr reserved = ir::integer(reserved_registers);
+    const Expr reserved = reserved_registers;
     list.sum_at_most("registers", "32-bit registers of a thread", "registers",
                      {{"sums", accumulators()}, {"addresses", reserved}}, target_.registers_per_thread);
     list.at_most("registers of a multiprocessor", "32-bit registers of all threads of a block", "registers",
                  (accumulators() + reserved_registers) * threads(), of_processor);
-    list.where(ir::integer(0) < v("consumer_registers"));
+    list.where(0 < v("consumer_registers"));
     list.at_most("registers for sums", "accumulators and addresses of a consumer", "registers",
                  accumulators() + reserved_registers, v("consumer_registers"));
     list.everywhere();
@@ -245,11 +245,10 @@ class Choices {
     const Expr bytes = v("tile_k") * (v("tile_m") + v("tile_n")) * bytes_of_element;
     const std::int64_t columns_of_group = weights_.rows > 0 ? weights_.stored() / weights_.rows : 0;
     list.where(ir::equal(v("stages"), 1) && ir::equal(v("groups"), 1) && there / 2 <= accumulators() &&
-               v("tile_k") <= ir::integer(columns_of_group));
+               v("tile_k") <= columns_of_group);
     list.sum_at_most(
         "registers of copies", "32-bit registers of a thread, which holds what it copies", "registers",
-        {{"sums", accumulators()}, {"copies", bytes / (4 * threads())}, {"addresses", ir::integer(8)}},
-        there + there / 8);
+        {{"sums", accumulators()}, {"copies", bytes / (4 * threads())}, {"addresses", 8}}, there + there / 8);
     list.everywhere();
   }
 
@@ -262,12 +261,12 @@ class Choices {
     // Sparse instructions take twice the rows of the dense operand, and codes.
     const Expr fragments =
         pairs_ ? v("warp_m") / 16 * 3 + v("warp_n") / 4 : v("warp_m") / 16 * 2 + v("warp_n") / 8;
-    const Expr of_wide = ir::select(ir::integer(127) < v("warp_n"), 70, 0);
-    const Expr copies = ir::select(ir::equal(v("stages"), 1), accumulators() + of_wide, ir::integer(0));
-    const Expr of_warps = ir::select(ir::equal(roles, 1), ir::integer(0), fragments + copies);
+    const Expr of_wide = ir::select(127 < v("warp_n"), 70, 0);
+    const Expr copies = ir::select(ir::equal(v("stages"), 1), accumulators() + of_wide, 0);
+    const Expr of_warps = ir::select(ir::equal(roles, 1), 0, fragments + copies);
     return {
         {"sums", accumulators()},
-        {"operands", ir::select(by_warpgroups(), ir::integer(0), of_warps)},
+        {"operands", ir::select(by_warpgroups(), 0, of_warps)},
         {"shared sums", several * ir::select(by_warpgroups(), accumulators() / 2, accumulators() * 3 / 4)},
         {"addresses", ir::select(ir::equal(roles, 1) && ir::equal(one_if(by_warpgroups()), 0), 32, 40) +
                           options_.more_registers}};
@@ -313,7 +312,7 @@ std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& targ
   const std::int64_t group = rows_of_group(problem.format);
   if (group < rows_of_warp)
     return fmt::format("groups of {} rows are fewer than an instruction takes", group);
-  return {};
+  return why_no_sum(problem.algorithm);
 }
 
 RecipeChoices grouped_choices(const SpaceProblem& problem, PackedWeights&, const Target& target,

@@ -37,7 +37,7 @@ class Measured {
     list_.at_most("rows of a warpgroup", "rows that a warpgroup sums: those of one instruction", "rows",
                   v("warp_m"), rows_of_warpgroup);
     list_.at_most("columns of a warpgroup", "columns that a warpgroup sums", "columns", 64, v("warp_n"));
-    const Expr beside = ir::select(v("tile_m") <= rows_of_warpgroup && ir::integer(0) < v("blocks"), 2, 1);
+    const Expr beside = ir::select(v("tile_m") <= rows_of_warpgroup && 0 < v("blocks"), 2, 1);
     list_.at_most("warpgroups beside one another",
                   "columns of a tile, of which one warpgroup takes all, or two half", "columns", v("tile_n"),
                   v("warp_n") * beside);
@@ -70,7 +70,7 @@ class Measured {
   }
 
   void shared_sums() {
-    list_.where(ir::integer(1) < v("groups"));
+    list_.where(1 < v("groups"));
     list_.at_most("blocks of shared sums", "blocks that share a sum", "blocks", 4, v("groups"));
     list_.at_most("persistent shared sums", "one, where blocks that share sums go through tiles", {}, 1,
                   v("blocks"));
@@ -80,20 +80,20 @@ class Measured {
   }
 
   void persistent() {
-    list_.where(ir::integer(0) < v("blocks") && v("groups") <= 1);
+    list_.where(0 < v("blocks") && v("groups") <= 1);
     list_.at_most("persistent roles", "warps that copy ahead into the next tile", "warps", 1, v("producers"));
     list_.at_most("persistent tiles", "elements of tiles that blocks go through", "elements",
                   warpgroups_ ? middle_tile : small_tile, area_);
   }
 
   void copies() {
-    list_.where(ir::integer(middle_tile) < area_);
+    list_.where(middle_tile < area_);
     list_.at_most("places of large tiles", "places of a stage of a large tile", "places", 32, v("tile_k"));
     list_.at_most("stages of large tiles", "stages of a large tile", "stages", 3, v("stages"));
-    list_.where(ir::integer(0) < v("producers"));
+    list_.where(0 < v("producers"));
     list_.at_most("stages of producers", "tiles that producers are ahead", "stages",
-                  ir::select(ir::integer(large_tile) <= area_, 3, 4), v("stages"));
-    list_.where(ir::equal(v("tile_k"), 16) && ir::integer(0) < v("producers"));
+                  ir::select(large_tile <= area_, 3, 4), v("stages"));
+    list_.where(ir::equal(v("tile_k"), 16) && 0 < v("producers"));
     list_.at_most("short stages", "stages of 16 places by producers", "stages", 8, v("stages"));
     list_.where(ir::equal(v("stages"), 5));
     list_.at_most("five stages", "elements of tiles in five stages", "elements", area_, small_tile);
@@ -102,10 +102,10 @@ class Measured {
   }
 
   void registers() {
-    list_.where(ir::integer(0) < v("consumer_registers"));
+    list_.where(0 < v("consumer_registers"));
     list_.at_most("registers of consumers", "registers of a thread that multiplies", "registers", 208,
                   v("consumer_registers"));
-    list_.where(ir::integer(0) < v("producers") && ir::integer(middle_tile) < area_);
+    list_.where(0 < v("producers") && middle_tile < area_);
     list_.at_most("registers of large tiles", "registers that are handed over", "registers", 208,
                   v("consumer_registers"));
   }

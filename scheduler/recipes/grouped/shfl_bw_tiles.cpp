@@ -58,9 +58,9 @@ struct Tile {
   std::int64_t resident() const { return !is_small() ? 1 : columns < columns_of_small ? 3 : 2; }
 };
 
-class Tiles {
+class TileChoices {
  public:
-  Tiles(const SparseTensor& weights, std::int64_t columns)
+  TileChoices(const SparseTensor& weights, std::int64_t columns)
       : rows_(weights.rows()),
         columns_(columns),
         group_(weights.format().parameters.at("V")),
@@ -114,7 +114,7 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
   given.erase("cluster");
   const bool has_choice = target.name == "sm_90a" && group >= rows_of_warpgroup && given.empty();
   if (!has_choice || !has_plain_columns(algorithm, loops)) return knobs;
-  const Tiles tiles(weights, extent_of(algorithm, loops.columns.front()).value);
+  const TileChoices tiles(weights, extent_of(algorithm, loops.columns.front()).value);
   const Tile tile = tiles.cheapest();
   const std::int64_t count = tiles.count(tile);
   ShflBwKnobs chosen = knobs;

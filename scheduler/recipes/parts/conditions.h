@@ -22,7 +22,7 @@ inline ir::Expr negated(ir::Expr condition) {
 
 /// 1 where the condition holds, else 0.
 inline ir::Expr one_if(const ir::Expr& condition) {
-  return ir::select(condition, ir::integer(1), ir::integer(0));
+  return ir::select(condition, 1, 0);
 }
 
 /// Registers that each of so many threads of a block may have: whole eights of them.
@@ -46,16 +46,16 @@ class Conditions {
   /// The sum of the parts <= limit.
   void sum_at_most(std::string name, std::string text, std::string unit, Summands summed,
                    const ir::Expr& limit) {
-    ir::Expr sum = ir::integer(0);
+    ir::Expr sum = 0;
     for (const auto& [part, expr] : summed) sum = sum + expr;
     add({std::move(name), std::move(text), std::move(unit), sum, limit, std::move(summed)});
   }
   /// What is left over of `whole` when it is cut into pieces of `part` is nothing.
   void divides(std::string name, std::string text, const ir::Expr& part, const ir::Expr& whole) {
-    at_most(std::move(name), std::move(text), {}, whole % part, ir::integer(0));
+    at_most(std::move(name), std::move(text), {}, whole % part, 0);
   }
   void nothing(std::string name, std::string text, const ir::Expr& left) {
-    at_most(std::move(name), std::move(text), {}, left, ir::integer(0));
+    at_most(std::move(name), std::move(text), {}, left, 0);
   }
 
   std::vector<Constraint> take() { return std::move(list_); }
@@ -63,7 +63,7 @@ class Conditions {
  private:
   /// Elsewhere 0 <= 0: the side that is not taken is not computed either.
   ir::Expr guarded(const ir::Expr& side) const {
-    return where_.defined() ? ir::select(where_, side, ir::integer(0)) : side;
+    return where_.defined() ? ir::select(where_, side, 0) : side;
   }
   void add(Constraint constraint) {
     constraint.left = guarded(constraint.left);

@@ -7,6 +7,24 @@
 
 namespace weft {
 
+std::string why_no_sum(const Algorithm& algorithm) {
+  for (const TensorAccess& factor : algorithm.factors) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    for (std::size_t i = 0; i < operand.shape.size(); ++i) {
+      std::int64_t least = factor.indices[i].constant, most = least;
+      bool known = operand.shape[i].is_static();
+      for (const auto& [name, coefficient] : factor.indices[i].terms) {
+        const Extent extent = extent_of(algorithm, name);
+        known = known && extent.is_static() && extent.value > 0;
+        (coefficient < 0 ? least : most) += coefficient * (extent.value - 1);
+      }
+      if (known && (most < 0 || least >= operand.shape[i].value))
+        return fmt::format("nothing is summed but places outside of {}", operand.name);
+    }
+  }
+  return {};
+}
+
 std::string sum_loop(const Algorithm& algorithm) {
   std::string name;
   for (const IndexVariable& index : algorithm.indices) {

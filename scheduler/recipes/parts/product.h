@@ -23,6 +23,8 @@ struct WeightLoops {
 WeightLoops weight_loops(const Schedule& schedule);
 /// UserError where no place that is summed lies inside of the operands: then no loop is over a sum.
 void require_sum(const Schedule& schedule);
+/// The same as a reason why a recipe has no points; nothing where there is a sum.
+std::string why_no_sum(const Algorithm& algorithm);
 
 /// The loops of a product whose columns several indices may count together, as a convolution's do: C[row, p,
 /// q, …] = sum of A[row, …] B[…, p, q, …], where B is not read by row.

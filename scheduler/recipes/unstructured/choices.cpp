@@ -95,14 +95,12 @@ class Product {
       with({0, 1, 2, 4, 8, 16, 32, 64, 128}, rows_of_large_blocks);
 
   Expr code() const { return is(SparseRtForm::baked); }
-  Expr chunked() const { return code() && ir::integer(0) < v("chunk"); }
+  Expr chunked() const { return code() && 0 < v("chunk"); }
   Expr unchunked() const { return code() && ir::equal(v("chunk"), 0); }
   /// Blocks are so many that share the rows, in place of so many rows.
-  static Expr shares_rows() {
-    return ir::integer(baked) < v("form") && negated(is(SparseRtForm::row_per_warp));
-  }
+  static Expr shares_rows() { return baked < v("form") && negated(is(SparseRtForm::row_per_warp)); }
   /// Rows of a warp. Lanes beyond a warp, which nobody has, are no reason to divide by none.
-  Expr together() const { return ir::maximum(ir::integer(warp_size) / ir::maximum(v("lanes"), 1), 1); }
+  Expr together() const { return ir::maximum(warp_size / ir::maximum(v("lanes"), 1), 1); }
 
   /// Where there are enough columns and entries for large blocks of which every processor gets one or two.
   bool has_large_blocks() const { return 1'024 <= columns() && columns() <= 8'192 && 5'000 <= stored(); }
@@ -123,11 +121,11 @@ class Product {
     only("order", code(), "an order of rows, which baked code has");
     list.where(negated(unchunked()));
     list.nothing("threads of large blocks", "threads that are no power of two, which code without chunks has",
-                 ir::integer(1024) % v("threads"));
+                 1024 % v("threads"));
     list.everywhere();
-    const Expr from_memory = ir::integer(baked) < v("form");
+    const Expr from_memory = baked < v("form");
     only("places", from_memory, "entries read at a time, where they are read");
-    only("lanes", from_memory && v("form") < ir::integer(number_of(SparseRtForm::pieces)),
+    only("lanes", from_memory && v("form") < number_of(SparseRtForm::pieces),
          "lanes of a row, where entries are read and pieces have no whole warps");
     only("columns", from_memory, "columns of a lane, of which baked code has one");
     only("rows", negated(shares_rows()),
@@ -179,21 +177,19 @@ class Product {
   Expr sums() const {
     const Expr warps = ir::maximum(v("threads") / warp_size, 1);
     const Expr fitting = ir::maximum(
-        ir::integer(target_.shared_bytes_per_block / bytes_) / ir::maximum(v("lanes") * v("columns"), 1) - 1,
-        1);
+        target_.shared_bytes_per_block / bytes_ / ir::maximum(v("lanes") * v("columns"), 1) - 1, 1);
     const Expr turns = ir::ceil_divide(weights_.rows, warps * together() * ir::maximum(v("parts"), 1));
     // Where B comes to shared memory in pieces, the sums of all rows wait for the next one.
-    const Expr streamed = ir::select(fitting < ir::integer(weights_.columns), turns, ir::integer(1));
-    return ir::select(code(), v("rows"),
-                      ir::select(is(SparseRtForm::streaming), streamed, ir::integer(1)) * v("columns"));
+    const Expr streamed = ir::select(fitting < weights_.columns, turns, 1);
+    return ir::select(code(), v("rows"), ir::select(is(SparseRtForm::streaming), streamed, 1) * v("columns"));
   }
 
   Summands registers(std::int64_t more) const {
-    return {{"sums", sums()}, {"addresses", ir::integer(reserved_registers + more)}};
+    return {{"sums", sums()}, {"addresses", reserved_registers + more}};
   }
 
   Expr registers_of_thread() const {
-    const Expr threads = v("threads") * ir::select(unchunked(), v("groups"), ir::integer(1));
+    const Expr threads = v("threads") * ir::select(unchunked(), v("groups"), 1);
     return registers_there(target_, options_, ir::maximum(threads, 1));
   }
 
@@ -232,7 +228,7 @@ class Product {
 
   /// All have room at once, and nearly every processor has one.
   void large_blocks(Conditions& list) const {
-    const Expr entries = ir::integer(stored()) / row_blocks() / v("groups");
+    const Expr entries = stored() / row_blocks() / v("groups");
     list.at_most("large blocks", "blocks that keep the device busy", "blocks", 90, blocks());
     list.at_most("large blocks (2)", "blocks that have room at once", "blocks", blocks(), 4 * processors);
     list.at_most("rows of large blocks", "rows of a block", "rows", 32, v("rows"));
@@ -244,7 +240,7 @@ class Product {
   }
 
   void small_blocks(Conditions& list) const {
-    const Expr entries = ir::integer(stored()) / row_blocks() / v("groups");
+    const Expr entries = stored() / row_blocks() / v("groups");
     list.at_most("blocks", "blocks that keep the device busy", "blocks", 60, blocks());
     list.at_most("warps", "warps that keep the device busy", "warps", 260,
                  blocks() * v("groups") * v("threads") / warp_size);
@@ -263,7 +259,7 @@ class Product {
                    much_code ? 128 : 127);
     list.at_most("threads of few columns", "threads of one group", "threads", v("threads"), 256);
     list.at_most("blocks of few rows", "blocks of fewer than 64 rows", "blocks",
-                 ir::select(v("rows") < ir::integer(64), blocks(), ir::integer(0)), 520);
+                 ir::select(v("rows") < 64, blocks(), 0), 520);
     if (stored() > 10'000) {
       list.at_most("threads for much code", "threads", "threads", 256, v("groups") * v("threads"));
       list.at_most("least code", "entries of a group", "entries", 60, entries);
@@ -334,7 +330,7 @@ class Product {
     list.at_most("rows of a warp", "rows that a warp takes one after the other", "rows", v("rows"), 1);
     list.at_most("share of a row", "entries of a group", "entries",
                  ir::minimum(v("groups") - 1, 1) * v("places"),
-                 ir::integer(stored() / std::max<std::int64_t>(1, weights_.rows)) / v("groups"));
+                 stored() / std::max<std::int64_t>(1, weights_.rows) / v("groups"));
     list.everywhere();
   }
 
@@ -348,7 +344,7 @@ class Product {
 }  // namespace
 
 Expr expected_order(const WeightMatrix& weights, std::span<const std::int64_t> rows) {
-  Expr order = ir::integer(given);
+  Expr order = given;
   for (const std::int64_t each : rows) {
     if (each > 0 && rows_are_uneven(weights.row_begin, each))
       order = ir::select(ir::equal(v("rows"), each), dealt, order);
@@ -360,12 +356,12 @@ std::string why_no_sparsert(const SpaceProblem& problem, const Target& target) {
   if (!target.is_gpu()) return target.name + " is no GPU, whose code it writes";
   if (problem.format.name != "csr") return problem.format.text() + " is not csr, which it makes code of";
   if (!convolution_loops(problem.algorithm).filters.empty()) {
-    if (problem.matrix->stored() <= most_baked_entries) return {};
+    if (problem.matrix->stored() <= most_baked_entries) return why_no_sum(problem.algorithm);
     return fmt::format("{} entries of a convolution are more than {} in its code", problem.matrix->stored(),
                        most_baked_entries);
   }
   if (product_loops(problem.algorithm).columns.empty()) return "the algorithm is no product of two matrices";
-  return {};
+  return why_no_sum(problem.algorithm);
 }
 
 RecipeChoices sparsert_choices(const SpaceProblem& problem, PackedWeights&, const Target& target,

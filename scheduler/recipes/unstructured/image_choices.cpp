@@ -13,14 +13,13 @@ constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_o
 const std::vector<std::int64_t> row_values{2, 4, 8, 16, 32, 64};
 
 ImageCut<Expr> cut_of_knobs() {
-  return {v("rows"), v("lines"), v("groups"), ir::integer(clamped) - v("image")};
+  return {v("rows"), v("lines"), v("groups"), clamped - v("image")};
 }
 
 void fitting_registers(Conditions& list, const char* name, const char* text, const SparseRtConvolution& image,
                        const Target& target, const SpaceOptions& options, std::int64_t more) {
   const Expr threads = image.warps(cut_of_knobs()) * v("groups") * 32;
-  list.sum_at_most(name, text, "registers",
-                   {{"sums", v("rows")}, {"addresses", ir::integer(reserved_registers + more)}},
+  list.sum_at_most(name, text, "registers", {{"sums", v("rows")}, {"addresses", reserved_registers + more}},
                    registers_there(target, options, threads));
 }
 
@@ -38,7 +37,7 @@ std::vector<Constraint> constraints_of(const SparseRtConvolution& image, const T
   list.sum_at_most("shared memory", "bytes of shared memory of a block", "B",
                    {{"image", cut.staged * image.bytes_of_tile(cut)},
                     {"sums", image.bytes_of_sums(cut)},
-                    {"ends of arrays", ir::integer(SparseRtConvolution::ends_of_arrays)}},
+                    {"ends of arrays", SparseRtConvolution::ends_of_arrays}},
                    target.shared_bytes_per_block);
   fitting_registers(list, "registers", "32-bit registers of a thread", image, target, options, 0);
   return list.take();
@@ -50,7 +49,7 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, const W
   const std::int64_t stored = weights.stored();
   const Expr row_blocks = ir::ceil_divide(image.filters(), v("rows"));
   const Expr blocks = row_blocks * ir::ceil_divide(image.lines(), v("lines"));
-  const Expr entries = ir::integer(stored) / row_blocks / v("groups");
+  const Expr entries = stored / row_blocks / v("groups");
   list.at_most("compile time", "entries of code, which takes a minute for each 100,000", "entries", stored,
                150'000);
   list.at_most("lines there are", "lines of a block", "lines", v("lines"), image.lines() + 3);

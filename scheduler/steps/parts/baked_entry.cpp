@@ -58,8 +58,8 @@ std::vector<std::vector<BakedEntry>> together_alike(std::vector<BakedEntry> entr
       continue;
     }
     std::vector<std::size_t>& near = candidates[likeness(entry)];
-    const auto found = std::find_if(near.begin(), near.end(),
-                                    [&](std::size_t group) { return alike(groups[group].front(), entry); });
+    const auto found =
+        std::ranges::find_if(near, [&](std::size_t group) { return alike(groups[group].front(), entry); });
     if (found == near.end()) {
       near.push_back(groups.size());
       groups.push_back({std::move(entry)});

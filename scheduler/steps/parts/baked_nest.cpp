@@ -76,8 +76,8 @@ class NestFinder {
     if (loops.size() > 1) return refuse(fmt::format("{} stands in {} places", loop_, loops.size()));
     nest_.rows = *loops.front();
     nest_.rows.body = {};
-    const ir::LoopKind kind = nest_.rows.kind;
-    if (kind != ir::LoopKind::serial && kind != ir::LoopKind::unrolled)
+    const LoopKind kind = nest_.rows.kind;
+    if (kind != LoopKind::serial && kind != LoopKind::unrolled)
       return refuse(fmt::format("{} is {}", loop_, ir::name_of(kind)));
     const auto known = ir::constant_iterations(nest_.rows);
     if (!known)
@@ -87,7 +87,7 @@ class NestFinder {
     nest_.extent = known->extent;
     path_ = loops_around(program_.body, loop_);
     for (const ir::For& loop : path_) {
-      if (loop.kind != ir::LoopKind::vectorized) continue;
+      if (loop.kind != LoopKind::vectorized) continue;
       return Reason{6, fmt::format("{} around it is vectorized", loop.name),
                     fmt::format("{} vectorized after this step", loop.name), loop.name};
     }
@@ -104,7 +104,7 @@ class NestFinder {
     for (ir::For& loop : chain.loops) {
       if (!ir::is_over_output(loop.role) || ir::uses(loop.begin, loop_) || ir::uses(loop.extent, loop_))
         return other_shape(fmt::format("{} directly inside {}", loop.name, loop_));
-      if (loop.kind == ir::LoopKind::vectorized)
+      if (loop.kind == LoopKind::vectorized)
         return Reason{6, fmt::format("{} stands outside the sum and is vectorized", loop.name),
                       fmt::format("{} vectorized after this step", loop.name), loop.name};
       nest_.around.push_back(std::move(loop));
@@ -146,7 +146,7 @@ class NestFinder {
                              !ir::uses(less->right, loop_) && grows_with_row(less->left);
       if (!ends_rows)
         return other_shape("rows that are missing between others, where " + ir::print(condition));
-      nest_.of_first_row.push_back(ir::substitute(condition, {{loop_, ir::integer(nest_.begin)}}));
+      nest_.of_first_row.push_back(ir::substitute(condition, {{loop_, nest_.begin}}));
     }
     return std::nullopt;
   }
@@ -189,7 +189,7 @@ class NestFinder {
       const bool output = ir::is_over_output(loop.role);
       if (output && ir::integer_value(loop.extent) != nullptr) {
         nest_.columns.push_back(std::move(loop));
-      } else if (!output && (loop.kind == ir::LoopKind::serial || loop.kind == ir::LoopKind::unrolled)) {
+      } else if (!output && (loop.kind == LoopKind::serial || loop.kind == LoopKind::unrolled)) {
         nest_.entries.push_back(std::move(loop));
       } else {
         return other_shape(fmt::format("{} inside the sum is {} with {} iterations", loop.name,
@@ -211,7 +211,7 @@ class NestFinder {
         return std::ranges::any_of(load->indices, [&](const Expr& e) { return ir::uses(e, loop.name); });
       });
       const std::int64_t* extent = ir::integer_value(loop.extent);
-      if (!chooses && loop.kind == ir::LoopKind::unrolled && extent != nullptr) nest_.copies *= *extent;
+      if (!chooses && loop.kind == LoopKind::unrolled && extent != nullptr) nest_.copies *= *extent;
       if (!chooses) continue;
       if (extent == nullptr || ir::integer_value(loop.begin) == nullptr)
         return Reason{5, fmt::format("{} has {} iterations", loop.name, ir::print(loop.extent)),

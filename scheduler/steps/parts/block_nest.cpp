@@ -21,7 +21,7 @@ constexpr std::size_t loops_of_nest = 3;
 
 bool counts(const ir::For& loop, std::int64_t number) {
   const auto known = ir::constant_iterations(loop);
-  return loop.kind == ir::LoopKind::serial && known && known->begin == 0 && known->extent == number;
+  return loop.kind == LoopKind::serial && known && known->begin == 0 && known->extent == number;
 }
 
 class BlockNest {
@@ -118,10 +118,9 @@ class BlockNest {
   std::optional<Reason> check_right() const {
     const ir::Load& right = nest_.right;
     const auto at = [&](std::int64_t column) {
-      const Expr of_column =
-          ir::rewrite<ir::Variable>(right.indices.back(), [&](const ir::Variable& variable) {
-            return ir::integer(variable.name == nest_.columns.name ? column : 0);
-          });
+      const Expr of_column = ir::rewrite<ir::Variable>(
+          right.indices.back(),
+          [&](const ir::Variable& variable) { return variable.name == nest_.columns.name ? column : 0; });
       const Expr simple = ir::simplify(of_column, {});
       const std::int64_t* value = ir::integer_value(simple);
       return value == nullptr ? -1 : *value;
@@ -204,8 +203,8 @@ Stmt with_uniform_numbers(const Stmt& stmt, const StepContext& context) {
   const std::map<std::string, std::function<Expr(const Expr&)>> numbers{
       {blocks.begin, [=](const Expr& row) { return row * in_row; }},
       {blocks.index, [=](const Expr& block) { return block % in_row / pieces; }},
-      {places.width, [=](const Expr&) { return ir::integer(widths.front()); }},
-      {places.begin, [=](const Expr& block) { return block * ir::integer(swmma_block * widths.front()); }}};
+      {places.width, [=](const Expr&) { return widths.front(); }},
+      {places.begin, [=](const Expr& block) { return block * (swmma_block * widths.front()); }}};
   return ir::rewrite<ir::Load>(stmt, [&](const ir::Load& load, const Expr& e) {
     for (const auto& [array, number] : numbers) {
       if (load.buffer->name == array_buffer_name(operand, array)) return number(load.indices.front());

@@ -75,7 +75,7 @@ class FindReading {
     for (const ir::Load* value : ir::find_all<ir::Load>(
              places.body, [&](const ir::Load& load) { return load.buffer == arrays_.values; })) {
       const Expr& index = value->indices.front();
-      Expr row = ir::integer(0);
+      Expr row = 0;
       const ir::Linear rest = ir::linear(index - begin - ir::variable(places.name));
       bool known = rest.constant == 0 && rest.terms.size() <= 1;
       for (const ir::Linear::Term& term : rest.terms) {
@@ -140,7 +140,7 @@ std::int64_t count_of(const std::vector<ir::For>& loops) {
 }
 
 Expr number_of(const std::vector<ir::For>& loops) {
-  Expr number = ir::integer(0);
+  Expr number = 0;
   for (const ir::For& loop : loops) number = number * loop.extent + ir::variable(loop.name);
   return number;
 }

@@ -12,7 +12,7 @@ Expr Chunks::placed(const Expr& expr, std::int64_t column) const {
     std::vector<Expr> indices = load.indices;
     const std::int64_t* place = ir::integer_value(indices[at->second]);
     if (place == nullptr || *place != column) return e;
-    indices[at->second] = ir::variable(loop.name) * columns + ir::integer(column % columns);
+    indices[at->second] = ir::variable(loop.name) * columns + column % columns;
     return ir::load(load.buffer, std::move(indices));
   });
 }
@@ -41,7 +41,7 @@ std::variant<Chunks, Reason> chunks_of(const ir::Program& program, const StepCon
   // A chunk may be as long as a number can be.
   const std::int64_t count = (context.weights->columns() - 1) / columns + 1;
   chunks.loop = ir::For{
-      sum + std::string(chunk_suffix), 0, count, ir::LoopKind::unrolled, context.step, {}, ir::LoopRole::sum};
+      sum + std::string(chunk_suffix), 0, count, LoopKind::unrolled, context.step, {}, ir::LoopRole::sum};
   if (find_loop(program.body, chunks.loop.name) != nullptr)
     return refuse(fmt::format("a loop is called {} already", chunks.loop.name));
   return chunks;

@@ -38,7 +38,7 @@ Copies copies_at(const Stmt& body) {
 
 /// Precondition 8.
 std::optional<Reason> check_loop(const ir::For& loop, std::int64_t wanted) {
-  if (loop.kind != ir::LoopKind::serial && loop.kind != ir::LoopKind::unrolled)
+  if (loop.kind != LoopKind::serial && loop.kind != LoopKind::unrolled)
     return Reason{8, fmt::format("{} is {}", loop.name, ir::name_of(loop.kind)),
                   "a serial or unrolled loop, whose iterations follow one another", loop.name};
   for (const auto& [copy, conditions] : copies_at(loop.body)) {
@@ -116,7 +116,7 @@ bool may_reach_behind(const Expr& index, const std::int64_t* extent, const Stmt&
   const ir::Linear sum = ir::linear(index);
   std::int64_t known = sum.constant, block = 0;
   for (const ir::Linear::Term& term : sum.terms) {
-    const auto last = ir::range_of(term.atom * ir::integer(term.coefficient), ranges).maximum;
+    const auto last = ir::range_of(term.atom * term.coefficient, ranges).maximum;
     last ? known += * last : block = std::gcd(block, term.coefficient);
   }
   if (block == 0) return extent != nullptr && known >= *extent;

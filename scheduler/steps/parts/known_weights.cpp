@@ -44,12 +44,11 @@ Expr KnownWeights::element(const ir::Load& load) const {
   if (const auto constant = constants_.find(load.buffer.get());
       constant != constants_.end() && index != nullptr && *index >= 0 &&
       *index < static_cast<std::int64_t>(constant->second.size()))
-    return ir::integer(constant->second[*index]);
+    return constant->second[*index];
   const auto found = arrays_.find(load.buffer.get());
   if (found == arrays_.end() || index == nullptr || *index < 0 || *index >= found->second->size()) return {};
   const DType type = load.buffer->dtype;
-  return is_float(type) ? ir::constant(type, found->second->get(*index))
-                        : ir::integer(found->second->get_integer(*index));
+  return is_float(type) ? ir::constant(type, found->second->get(*index)) : found->second->get_integer(*index);
 }
 
 Expr KnownWeights::fold(const Expr& expr, const Variables& variables) const {
@@ -57,7 +56,7 @@ Expr KnownWeights::fold(const Expr& expr, const Variables& variables) const {
   rewriter.on_expr = [&](const Expr& e) {
     if (const auto* variable = e.as<ir::Variable>()) {
       const auto found = variables.find(variable->name);
-      return found == variables.end() ? e : ir::integer(found->second);
+      return found == variables.end() ? e : found->second;
     }
     if (const auto* load = e.as<ir::Load>()) {
       const Expr known = element(*load);

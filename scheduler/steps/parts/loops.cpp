@@ -28,6 +28,10 @@ std::vector<std::string> names_for_steps(const Stmt& body) {
 
 }  // namespace
 
+std::array<std::string, 2> split_names(const std::string& name) {
+  return {name + ".outer", name + ".inner"};
+}
+
 std::optional<Reason> require_loop(const ir::Program& program, const std::string& name) {
   const std::vector<std::string> names = names_for_steps(program.body);
   if (std::ranges::find(names, name) != names.end()) return std::nullopt;
@@ -39,12 +43,14 @@ std::optional<Reason> require_loop(const ir::Program& program, const std::string
                     found->second),
         name};
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string whole = name.substr(0, name.rfind('.'));
+  const auto whole = std::ranges::find_if(
+      names, [&](const std::string& each) { return std::ranges::count(split_names(each), name) > 0; });
+  const auto parts = split_names(name);
   std::string meant;
-  if ((name.ends_with(".inner") || name.ends_with(".outer")) && find_loop(program.body, whole) != nullptr) {
-    meant = fmt::format("; .split({} = 64) makes {}.outer and {}.inner", whole, whole, whole);
-  } else if (find_loop(program.body, name + ".outer") != nullptr) {
-    meant = fmt::format("; {} was split: {}.outer or {}.inner", name, name, name);
+  if (whole != names.end()) {
+    meant = fmt::format("; .split({} = 64) makes {}", *whole, fmt::join(split_names(*whole), " and "));
+  } else if (std::ranges::count(names, parts.front()) > 0) {
+    meant = fmt::format("; {} was split: {}", name, fmt::join(parts, " or "));
   } else if (const std::string_view nearest = nearest_name(name, candidates); !nearest.empty()) {
     meant = fmt::format("; the nearest is {}", nearest);
   }
@@ -77,7 +83,7 @@ std::vector<std::string> serial_loops(const ir::Program& program, bool of_output
   std::vector<std::string> names = names_for_steps(program.body);
   std::erase_if(names, [&](const std::string& name) {
     const ir::For& loop = *find_loop(program.body, name);
-    return ir::is_over_output(loop.role) != of_output || loop.kind != ir::LoopKind::serial;
+    return ir::is_over_output(loop.role) != of_output || loop.kind != LoopKind::serial;
   });
   return names;
 }

@@ -4,11 +4,15 @@
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/program/step_arguments.h>
 
+#include <array>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace weft::steps {
+
+/// What a loop becomes that is split in two: "n.outer" and "n.inner".
+std::array<std::string, 2> split_names(const std::string& name);
 
 /// A refusal when there is no loop of that name: it lists the loops there are, and says which is meant or
 /// which step makes one of that name; and when it is a loop of what an instruction does at once. It is

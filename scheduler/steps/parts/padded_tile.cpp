@@ -28,7 +28,7 @@ class PaddedElement {
       : copy_(copy), coordinates_(coordinates), ranges_(std::move(ranges)) {
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
       const Expr place = load.indices[i] - copy.destination_begin[i];
-      copied_ = copied_ && holds(ir::integer(0) <= place) && holds(place < copy.extents[i]);
+      copied_ = copied_ && holds(0 <= place) && holds(place < copy.extents[i]);
       sources_.push_back(ir::linear(place + copy.source_begin[i]).expr());
     }
   }

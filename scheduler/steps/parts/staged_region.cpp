@@ -42,14 +42,14 @@ Span reach_of_quotient(const ir::Binary& quotient, const ir::InnerLoops& loops,
   if (!range) return {};
   const std::int64_t steps = ir::floor_divide(*range->minimum, *divisor);
   const std::int64_t within = *range->maximum - steps * *divisor;
-  const bool whole_steps = std::all_of(outer.terms.begin(), outer.terms.end(),
-                                       [&](const auto& term) { return term.coefficient % *divisor == 0; });
-  const bool stays = std::all_of(outer.terms.begin(), outer.terms.end(), [&](const auto& term) {
+  const bool whole_steps =
+      std::ranges::all_of(outer.terms, [&](const auto& term) { return term.coefficient % *divisor == 0; });
+  const bool stays = std::ranges::all_of(outer.terms, [&](const auto& term) {
     return *divisor % term.coefficient == 0 && within < std::abs(term.coefficient);
   });
   if (!whole_steps && !stays) return {};
   outer.constant = steps * *divisor;
-  return {outer.expr() / quotient.right, ir::integer(within / *divisor)};
+  return {outer.expr() / quotient.right, within / *divisor};
 }
 
 /// The smallest value of a term, and how much larger the largest is.
@@ -57,22 +57,21 @@ Span reach_of(const ir::Linear::Term& term, const ir::InnerLoops& loops, const C
   if (term.coefficient > 0 && ir::as_binary(term.atom, ir::BinaryOperator::remainder) != nullptr) {
     const auto range = inner_range(term.atom, loops, coordinates);
     if (!range) return {};
-    return {ir::integer(*range->minimum * term.coefficient),
-            ir::integer((*range->maximum - *range->minimum) * term.coefficient)};
+    return {*range->minimum * term.coefficient, (*range->maximum - *range->minimum) * term.coefficient};
   }
   if (const auto* quotient = ir::as_binary(term.atom, ir::BinaryOperator::divide);
       quotient != nullptr && term.coefficient > 0) {
     const Span reach = reach_of_quotient(*quotient, loops, coordinates);
-    const Expr scale = ir::integer(term.coefficient);
+    const Expr scale = term.coefficient;
     if (reach.begin.defined()) return {reach.begin * scale, reach.extent * scale};
   }
   if (reads_inner_data(term.atom, loops)) {
-    const auto range = inner_range(term.atom * ir::integer(term.coefficient), loops, coordinates);
+    const auto range = inner_range(term.atom * term.coefficient, loops, coordinates);
     if (!range) return {};
-    return {ir::integer(*range->minimum), ir::integer(*range->maximum - *range->minimum)};
+    return {*range->minimum, *range->maximum - *range->minimum};
   }
   if (term.coefficient < 0) return {};
-  Expr scale = ir::integer(term.coefficient);
+  Expr scale = term.coefficient;
   Expr atom = term.atom;
   if (const auto* product = ir::as_binary(atom, ir::BinaryOperator::multiply);
       product != nullptr && !uses_any(product->right, loops)) {
@@ -91,8 +90,8 @@ Span reach_of(const ir::Linear::Term& term, const ir::InnerLoops& loops, const C
 Span span_of(const Expr& index, const Expr& whole, const ir::InnerLoops& loops,
              const Coordinates& coordinates) {
   ir::Linear outer;
-  Expr extent = ir::integer(1);
-  Expr begin = ir::integer(0);
+  Expr extent = 1;
+  Expr begin = 0;
   const ir::Linear sum = ir::linear(index);
   outer.constant = sum.constant;
   for (const ir::Linear::Term& term : sum.terms) {
@@ -102,7 +101,7 @@ Span span_of(const Expr& index, const Expr& whole, const ir::InnerLoops& loops,
     }
     const Span reach = reach_of(term, loops, coordinates);
     if (!reach.extent.defined()) {
-      if (reads_inner_data(index, loops)) return {ir::integer(0), whole};
+      if (reads_inner_data(index, loops)) return {0, whole};
       return {};
     }
     begin = begin + reach.begin;
@@ -118,8 +117,8 @@ std::optional<Span> joined(const Span& a, const Span& b) {
   const std::int64_t* of_a = ir::integer_value(a.extent);
   const std::int64_t* of_b = ir::integer_value(b.extent);
   if (distance == nullptr || of_a == nullptr || of_b == nullptr) return std::nullopt;
-  if (*distance < 0) return Span{b.begin, ir::integer(std::max(*of_a - *distance, *of_b))};
-  return Span{a.begin, ir::integer(std::max(*of_a, *distance + *of_b))};
+  if (*distance < 0) return Span{b.begin, std::max(*of_a - *distance, *of_b)};
+  return Span{a.begin, std::max(*of_a, *distance + *of_b)};
 }
 
 }  // namespace weft::steps

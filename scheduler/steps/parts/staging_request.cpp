@@ -121,7 +121,7 @@ std::optional<Reason> require_reached_together(const ir::Program& program, const
   std::optional<Reason> refused;
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
     const bool around = loop.name == at || find_loop(loop.body, at) != nullptr;
-    if (!refused && around && (ir::is_within_block(loop.kind) || loop.kind == ir::LoopKind::vectorized)) {
+    if (!refused && around && (ir::is_within_block(loop.kind) || loop.kind == LoopKind::vectorized)) {
       refused = Reason{number,
                        fmt::format("{} is {}, so its iterations do not reach the copy together", loop.name,
                                    ir::name_of(loop.kind)),

@@ -36,7 +36,6 @@ TEST(PtxasReport, SeveralKernels) {
   EXPECT_EQ(report.worst().function, "spill");
   EXPECT_EQ(report.worst().registers, 64);
   EXPECT_TRUE(report.notes.empty());
-  EXPECT_FALSE(report.serialises_wgmma());
 }
 
 TEST(PtxasReport, NotesAndWarnings) {
@@ -48,11 +47,9 @@ TEST(PtxasReport, NotesAndWarnings) {
   EXPECT_EQ(report.notes[0].code, "C7517");
   EXPECT_EQ(report.notes[0].text, "warpgroup.wait is injected in around line 12 by compiler in function 'w'");
   EXPECT_EQ(report.notes[1].code, "C7504");
-  EXPECT_TRUE(report.serialises_wgmma());
   ASSERT_EQ(report.warnings.size(), 1U);
   EXPECT_EQ(report.warnings[0],
             "Registers are spilled to local memory in function 'w', 8 bytes spill stores");
-  EXPECT_FALSE(read_ptxas_report("ptxas info : (C7504) Potential\n").serialises_wgmma());
 }
 
 TEST(PtxasReport, AnyTextIsRead) {

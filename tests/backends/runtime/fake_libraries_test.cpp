@@ -94,7 +94,7 @@ TEST_F(FakeCusparselt, MultipliesTwoOfFour) {
     product.a = a.address();
     product.b = b.address();
     product.c = c.address();
-    const Cusparselt::Product prepared = cusparselt->prepare(product, algorithm);
+    const PreparedCall prepared = cusparselt->prepare(product, algorithm);
     prepared.launch(nullptr);
     EXPECT_THAT(c.to_vector<_Float16>(), ElementsAre(15, 18, 21, 52, 59, 66)) << algorithm;
   }
