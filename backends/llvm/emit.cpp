@@ -277,6 +277,7 @@ void Emitter::branch(llvm::Value* condition, const std::function<void()>& then,
   llvm::BasicBlock* else_block = otherwise ? new_block("else") : nullptr;
   llvm::BasicBlock* join = new_block("join");
   builder_.CreateCondBr(condition, then_block, else_block != nullptr ? else_block : join);
+  ++branches_;
   builder_.SetInsertPoint(then_block);
   then();
   builder_.CreateBr(join);

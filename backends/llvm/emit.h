@@ -235,6 +235,7 @@ class Emitter {
   /// How many times the code being written is written out.
   std::int64_t copies_ = 1;
   std::int64_t serial_loops_ = 0;  ///< serial loops of the program
+  std::int64_t branches_ = 0;      ///< emitted so far, where loops of constant extents count as written out
   /// Values of shared nodes while the meaning of an instruction is expanded, else null.
   std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
   Emitted emitted_;

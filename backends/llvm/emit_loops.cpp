@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 namespace weft::llvm_backend {
 namespace {
@@ -20,11 +22,28 @@ constexpr std::int64_t most_copies_to_unroll_in = 8;
 /// The same of all loops of a program that has more than these.
 constexpr std::int64_t most_loops_to_unroll = 128;
 
-llvm::MDNode* unroll_hint(llvm::LLVMContext& context, const char* what) {
-  llvm::Metadata* word = llvm::MDNode::get(context, llvm::MDString::get(context, what));
-  llvm::MDNode* hint = llvm::MDNode::getDistinct(context, {nullptr, word});
+/// LLVM's vectorizer looks at every path through the conditions of a loop, after it unrolled those inside.
+constexpr std::int64_t most_branches_to_vectorize = 16;
+constexpr std::int64_t many_branches = std::int64_t{1} << 40;
+
+/// What LLVM is told of a loop; nothing where there are no words.
+llvm::MDNode* hints_of(llvm::LLVMContext& context, const std::vector<llvm::MDNode*>& words) {
+  if (words.empty()) return nullptr;
+  std::vector<llvm::Metadata*> operands{nullptr};
+  operands.insert(operands.end(), words.begin(), words.end());
+  llvm::MDNode* hint = llvm::MDNode::getDistinct(context, operands);
   hint->replaceOperandWith(0, hint);
   return hint;
+}
+
+std::int64_t written_out(std::int64_t branches, const llvm::Value* begin, const llvm::Value* end) {
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
+  const auto* last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  if (first == nullptr || last == nullptr) return branches;
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(branches, last->getSExtValue() - first->getSExtValue(), &product))
+    return many_branches;
+  return std::clamp<std::int64_t>(product, 0, many_branches);
 }
 
 }  // namespace
@@ -80,13 +99,27 @@ void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
   counter->addIncoming(begin, before);
   builder_.CreateCondBr(builder_.CreateICmpSLT(counter, end), inside, after);
   builder_.SetInsertPoint(inside);
+  const std::int64_t around = std::exchange(branches_, 0);
   body(counter);
+  const std::int64_t branches = std::exchange(branches_, written_out(branches_, begin, end));
+  branches_ = std::min(branches_ + around, many_branches);
   counter->addIncoming(builder_.CreateNSWAdd(counter, llvm::ConstantInt::get(begin->getType(), 1)),
                        builder_.GetInsertBlock());
   llvm::BranchInst* back = builder_.CreateBr(head);
-  if (unroll || copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll)
-    back->setMetadata(llvm::LLVMContext::MD_loop,
-                      unroll_hint(context_, unroll ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable"));
+  std::vector<llvm::MDNode*> words;
+  const auto say = [&](const char* word) {
+    words.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, word)));
+  };
+  if (unroll)
+    say("llvm.loop.unroll.full");
+  else if (copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll)
+    say("llvm.loop.unroll.disable");
+  if (branches > most_branches_to_vectorize) {
+    llvm::Metadata* no = llvm::ConstantAsMetadata::get(builder_.getFalse());
+    words.push_back(
+        llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.enable"), no}));
+  }
+  back->setMetadata(llvm::LLVMContext::MD_loop, hints_of(context_, words));
   builder_.SetInsertPoint(after);
 }
 

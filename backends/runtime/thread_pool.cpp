@@ -12,6 +12,13 @@ namespace {
 /// Pieces a thread when they are taken on demand: enough to even out rows of different length.
 constexpr std::int64_t pieces_per_thread = 8;
 
+/// More than the processors make no loop faster, and each has a stack; a few more keep tests honest on small
+/// machines.
+int most_kept() {
+  static const int most = std::max(64, static_cast<int>(std::thread::hardware_concurrency()));
+  return most;
+}
+
 thread_local bool inside_loop = false;
 
 }  // namespace
@@ -100,7 +107,7 @@ void ThreadPool::work(int worker, std::uint64_t seen) {
 void ThreadPool::run(std::int64_t begin, std::int64_t extent, int threads, Sharing sharing, Body body,
                      void* context) noexcept {
   if (extent <= 0) return;
-  threads = static_cast<int>(std::min<std::int64_t>(std::clamp(threads, 1, most_threads), extent));
+  threads = static_cast<int>(std::min<std::int64_t>(std::clamp(threads, 1, most_kept()), extent));
   if (threads == 1 || inside_loop) {
     body(begin, begin + extent, 0, context);
     return;

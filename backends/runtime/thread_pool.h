@@ -13,7 +13,7 @@ namespace weft {
 /// inside a loop is run by its caller alone.
 class ThreadPool {
  public:
-  static constexpr int most_threads = 1024;
+  static constexpr int most_threads = 1024;  ///< that may be asked for
 
   /// Iterations begin .. end, by thread `worker` of 0 .. threads - 1. Cannot throw.
   using Body = void (*)(std::int64_t begin, std::int64_t end, int worker, void* context) noexcept;
@@ -32,7 +32,8 @@ class ThreadPool {
   static ThreadPool& shared();
 
   /// Runs iterations begin .. begin + extent by at most `threads` threads, this one included, and returns
-  /// when all are done. Threads that cannot be had are done without.
+  /// when all are done. Threads that cannot be had are done without, and those beyond 64 and beyond the
+  /// processors.
   void run(std::int64_t begin, std::int64_t extent, int threads, Sharing sharing, Body body,
            void* context) noexcept;
 

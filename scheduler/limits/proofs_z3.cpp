@@ -8,6 +8,7 @@
 
 #if WEFT_WITH_Z3
 #include <weft/scheduler/limits/resources_z3_expressions.h>
+#include <weft/scheduler/limits/z3_context.h>
 #endif
 
 #include <algorithm>
@@ -196,7 +197,8 @@ class Question {
   };
 
   const WeightFacts& facts_;
-  z3::context context_;
+  Z3Context holder_;
+  z3::context& context_ = *holder_;
   z3::solver solver_;
   std::map<std::string, z3::expr> variables_;
   std::map<std::string, std::vector<std::pair<z3::expr, z3::expr>>> met_;  ///< what was met of permutations

@@ -7,6 +7,7 @@
 #if WEFT_WITH_Z3
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/resources_z3_expressions.h>
+#include <weft/scheduler/limits/z3_context.h>
 #include <z3++.h>
 #endif
 
@@ -173,8 +174,8 @@ bool contains(const std::vector<z3::expr>& list, const z3::expr& e) {
 }  // namespace
 
 Solution solve_by_z3(const Problem& problem) {
-  z3::context context;
-  Question question(context, problem);
+  Z3Context context;
+  Question question(*context, problem);
   Solution solution;
   solution.answer = question.check(question.all_assumptions());
   if (solution.answer != Answer::feasible) return solution;
@@ -186,8 +187,8 @@ Solution solve_by_z3(const Problem& problem) {
 }
 
 std::optional<Core> core_by_z3(const Problem& problem) {
-  z3::context context;
-  Question question(context, problem);
+  Z3Context context;
+  Question question(*context, problem);
   if (question.check(question.all_assumptions()) != Answer::infeasible) return std::nullopt;
   std::vector<z3::expr> core = question.used();
   for (std::size_t i = 0; i < core.size();) {
@@ -209,13 +210,13 @@ std::optional<Core> core_by_z3(const Problem& problem) {
 }
 
 void prove_by_z3(const Problem& problem, std::vector<Clash>& clashes) {
-  z3::context context;
+  Z3Context context;
   for (Clash& clash : clashes) {
     if (clash.proved) continue;
     std::vector<std::string> held;
     for (const auto& [knob, value] : clash.fixed) held.push_back(knob);
     const Problem known{clash.core, problem.knobs, problem.fixed};
-    Question question(context, known, effort_of_proof, held);
+    Question question(*context, known, effort_of_proof, held);
     clash.proved = question.check(question.rules()) == Answer::infeasible;
   }
 }
@@ -223,8 +224,8 @@ void prove_by_z3(const Problem& problem, std::vector<Clash>& clashes) {
 // The fewest changes by counting up. z3::optimize would do the same in one call, but ignores its budget of
 // steps where products of knobs are involved.
 KnobValues nearest_by_z3(const Problem& problem) {
-  z3::context context;
-  Question question(context, problem);
+  Z3Context context;
+  Question question(*context, problem);
   for (unsigned count = 1; count <= problem.fixed.size(); ++count) {
     question.push();
     question.allow_changes(count);

@@ -1,13 +1,23 @@
 // Evaluation of constraints: the two evaluators and Z3 must give the same numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/limits/constraint.h>
 #include <weft/scheduler/limits/resources_problem.h>
+#if WEFT_WITH_Z3
+#include <weft/scheduler/limits/z3_context.h>
+#endif
 
+#include <deque>
+#include <fstream>
 #include <limits>
+#include <new>
 #include <random>
+
+#include "support/sanitizers.h"
 
 namespace weft {
 namespace {
@@ -200,6 +210,29 @@ TEST(Constraint, KnobsOfBothSidesSorted) {
       at_most(ir::variable("c") * ir::variable("b"), ir::variable("a") + ir::variable("b"));
   EXPECT_THAT(knobs_of(constraint), testing::ElementsAre("a", "b", "c"));
 }
+
+#if WEFT_WITH_Z3
+/// Holds contexts of Z3 until memory ends, and ends with 0 where that is said.
+[[noreturn]] void take_all_memory() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (rlim_t{16} << 20U);
+  const rlimit most{bytes, bytes};
+  setrlimit(RLIMIT_AS, &most);
+  std::deque<Z3Context> held;
+  try {
+    for (int i = 0; i < 100'000; ++i) held.emplace_back();
+  } catch (const std::bad_alloc&) {
+    _exit(0);
+  }
+  _exit(1);
+}
+
+TEST(Constraint, ContextsOfZ3ThatFindNoMemorySaySo) {
+  if (under_sanitizer) GTEST_SKIP() << "a sanitizer's own memory is beyond every limit";
+  EXPECT_EXIT(take_all_memory(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace weft

@@ -344,5 +344,39 @@ TEST(Cpu, ALoopOfManySumsInMemoryIsCompiledInSeconds) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
+// LLVM's vectorizer would look at every path through the conditions of i, once it has unrolled j and k.
+TEST(Cpu, LoopsOfManyConditionsAreCompiledInTime) {
+  const auto a = input("a", DType::f32, {30});
+  const auto w = input("w", DType::f32, {8, 8, 8});
+  const auto b = output("b", DType::f32, {8, v("n")});
+  const auto sum = local("sum", DType::f32, {});
+  const auto copy = local("copy", DType::f32, {8, 8}, ir::Scope::shared);
+  const ir::Expr h = v("h"), i = v("i"), j = v("j"), k = v("k"), at = i + k * 3 + 2;
+  const ir::Stmt add = ir::store(
+      sum, {},
+      ir::call("fma_f32", DType::f32, {ir::load(a, {at}), ir::load(copy, {j, k}), ir::load(sum, {})}));
+  const ir::Stmt of_pixel =
+      ir::block({serial("j", 8, vectorized("k", 8, ir::store(copy, {j, k}, ir::load(w, {j, h, k})))),
+                 ir::allocate(sum, ir::block({ir::store(sum, {}, number(0)),
+                                              serial("j", 8, serial("k", 8, ir::if_then(at < 30, add))),
+                                              ir::store(b, {h, i}, ir::load(sum, {}))}))});
+  const ir::Stmt body = serial("h", 8, serial("i", v("n"), ir::allocate(copy, of_pixel)));
+  const Array in = numbers(DType::f32, {30}), weights = indices(DType::f32, {8, 8, 8}, 5);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto out =
+      run(program("many", {a, w, b}, body, {"n"}), {in, weights, Array(DType::f32, {8, 9})}, {9}, {}, true);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  for (std::int64_t row = 0; row < 8; ++row) {
+    for (std::int64_t pixel = 0; pixel < 9; ++pixel) {
+      double expected = 0;
+      for (std::int64_t term = 0; term < 64; ++term) {
+        const std::int64_t from = pixel + term % 8 * 3 + 2;
+        if (from < 30) expected += in.get(from) * weights.get(term / 8 * 64 + 8 * row + term % 8);
+      }
+      EXPECT_NEAR(out[2].get(9 * row + pixel), expected, 1e-4);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::testing

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <weft/backends/runtime/thread_pool.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -58,6 +59,15 @@ TEST(ThreadPool, ManyLoopsFromSeveralCallers) {
   for (const auto& each : counts) {
     for (const auto& n : each->counts) EXPECT_EQ(n, 200);
   }
+}
+
+// Each thread has a stack, and memory is not without end.
+TEST(ThreadPool, KeepsNoMoreThreadsThanAreOfUse) {
+  ThreadPool pool;
+  Counts counts(2000);
+  pool.run(0, 2000, ThreadPool::most_threads, ThreadPool::Sharing::even, count, &counts);
+  for (const auto& each : counts.counts) EXPECT_EQ(each, 1);
+  EXPECT_LT(counts.highest_worker, std::max(64U, std::thread::hardware_concurrency()));
 }
 
 struct Nested {
