@@ -80,7 +80,7 @@ struct Parameter {
   /// The rewrite takes a knob as a symbol. Others are made with one value of it, and again for each other one
   /// when a search asks (space_of).
   bool symbolic = false;
-  bool by_extent = false;  ///< of a loop: how many iterations it has decides whether the step applies
+  bool by_extent = false;  ///< how many iterations this loop has decides whether the step applies
 };
 
 /// What a step asks, under the number by which refusals call it.

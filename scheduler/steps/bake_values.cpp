@@ -52,6 +52,11 @@ class Baking {
     if (refused_) return *refused_;
     ir::Program result = program_;
     result.body = change_loops(program_.body, loop_, [&](const ir::For&) { return written_out(tree); });
+    for (const ir::BufferRef& buffer : result.buffers) {
+      const bool is_list = buffer->dtype == DType::i32 && buffer->shape.size() == 1;
+      if (weights_.holds(buffer) && !is_list && ir::uses(result.body, buffer))
+        return other_shape("reads of " + buffer->name + " beside the sum, as of a staged copy");
+    }
     std::erase_if(result.buffers, [&](const ir::BufferRef& buffer) {
       if (!weights_.holds(buffer)) return false;
       // Which rows of the output a block has, where rows are stored in an order of their own.
