@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -37,11 +38,14 @@ struct PackageKernel {
   std::int64_t least = 1;
   std::int64_t most =
       std::numeric_limits<std::int64_t>::max();  ///< left alone: as many as the kernel can index
+  /// How long a call of a size takes, measured or modelled; empty where nothing is known.
+  std::function<double(std::int64_t size)> microseconds = {};
 };
 
 /// Writes a package of kernels of one algorithm and one matrix of weights, which may differ in their targets,
 /// schedules, formats, and one size. Every target has to have a kernel for the same sizes. Where several
-/// kernels take a size, the first one runs. Returns the files, relative to `folder`, that it wrote.
+/// kernels take a size, the fastest one runs, by the times that all kernels of the target say; where they do
+/// not, the first one. Returns the files, relative to `folder`, that it wrote.
 ///
 /// The files are written beside the folder and moved into place when all of them are there, so that an export
 /// that fails or is interrupted leaves the folder as it was. Files that an earlier export wrote, as its

@@ -216,6 +216,7 @@ void add_variants(Package& package, const std::vector<PackageKernel>& kernels, c
       group = package.targets.insert(group, {&target_named(target.name), {}});
     Variant variant;
     variant.kernel = &kernel.kernel;
+    variant.microseconds = kernel.microseconds;
     variant.range = range_of(kernel, size.of(algorithm_of(kernel)), place_of(kernels, kernel));
     variant.symbol = fmt::format("{}_{}", target.name, group->variants.size());
     group->variants.push_back(variant);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct Parameter {
 struct Variant {
   const Kernel* kernel = nullptr;
   Range range;
+  std::function<double(std::int64_t size)> microseconds = {};
   std::string symbol;  ///< "sm_80_0"
   std::vector<Parameter> parameters;
   bool has_cubin = false;

@@ -1,6 +1,7 @@
 // src/<name>_tables.c: what the package's general code works through.
 #include <fmt/format.h>
 #include <weft/backends/export/c_text.h>
+#include <weft/backends/export/kernel_order.h>
 #include <weft/backends/export/print.h>
 #include <weft/formats/level_kind.h>
 
@@ -30,21 +31,16 @@ void add_operands(const Package& package, Words& words) {
 void add_sizes(const Package& package, Words& words) {
   words["SIZE"] = package.size.empty() ? "the size" : package.size;
   words["RANGES"] = text_of(package.ranges);
-  if (package.size.empty()) {
-    words["SIZE_OF"] = "  (void)args;\n  return 1;\n";
-    words["CHOOSE"] = "  (void)n;\n  return 0;\n";
-    return;
-  }
-  words["SIZE_OF"] = fmt::format("  return args->{};\n", package.size);
-  for (std::size_t i = 0; i < package.ranges.size(); ++i) {
-    const Range& range = package.ranges[i];
-    words["CHOOSE"] +=
-        fmt::format("  if ({}{}) return {};\n",
-                    range.least == range.most ? fmt::format("n == {}", range.least)
-                                              : fmt::format("n >= {} && n <= {}", range.least, range.most),
-                    range.multiple > 1 ? fmt::format(" && n % {} == 0", range.multiple) : "", i);
-  }
-  words["CHOOSE"] += "  return -1;\n";
+  words["SIZE_OF"] = package.size.empty() ? std::string("  (void)args;\n  return 1;\n")
+                                          : fmt::format("  return args->{};\n", package.size);
+}
+
+/// A function a target, since their kernels take other times.
+void add_choices(const Package& package, Words& words) {
+  words["FIRST"] = package.targets.front().target->name;
+  for (const TargetGroup& group : package.targets)
+    words["CHOICES"] += fmt::format("static int choose_{}(int64_t n) {{\n{}}}\n\n", group.target->name,
+                                    package.size.empty() ? "  (void)n;\n  return 0;\n" : print_choice(group));
 }
 
 std::string levels_of(const Package& package, const Packing& packing) {
@@ -153,7 +149,7 @@ void add_kernels(const Package& package, Words& words) {
     }
     lists += "};\n\n";
     words["TARGET_ROWS"] +=
-        fmt::format("    {{\"{0}\", {1}, {2}, {3}, kernels_{0}, choose}},\n", target, group.target->sm,
+        fmt::format("    {{\"{0}\", {1}, {2}, {3}, kernels_{0}, choose_{0}}},\n", target, group.target->sm,
                     group.target->architecture_specific ? 1 : 0, group.variants.size());
   }
   words["KERNELS"] += lists;
@@ -165,6 +161,7 @@ std::string print_tables(const Package& package) {
   Words words = words_of(package);
   add_operands(package, words);
   add_sizes(package, words);
+  add_choices(package, words);
   add_weights(package, words);
   add_kernels(package, words);
   return filled("tables.c", words);

@@ -11,17 +11,23 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <utility>
 
 namespace weft::tool {
 namespace {
 
-/// Those of the same problem, whatever the device and versions: it is chosen before a device is opened.
-std::vector<StoredRecord> trials_of(const Algorithm& algorithm, const WeightMatrix& matrix,
-                                    const ProblemOptions& options, const Target& target) {
+std::vector<StoredRecord> trials_of(const ProblemOptions& options) {
   if (options.databases.empty()) return {};
-  std::vector<StoredRecord> trials = of_option("--db", [&] { return records_of_files(options.databases); });
+  return of_option("--db", [&] { return records_of_files(options.databases); });
+}
+
+/// Leaves those of the same problem, whatever the device and versions: it is chosen before a device is
+/// opened.
+void keep_trials_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
+                    const Target& target, std::vector<StoredRecord>& trials) {
+  if (trials.empty()) return;
   TrialProblem problem;
   problem.kernel = options.op;
   problem.what = {algorithm, std::make_shared<const WeightMatrix>(matrix), formats::csr()};
@@ -33,7 +39,25 @@ std::vector<StoredRecord> trials_of(const Algorithm& algorithm, const WeightMatr
            record.pattern.hash != common.pattern.hash || record.target.name != common.target.name ||
            record.measure != common.measure;
   });
-  return trials;
+}
+
+/// By n, of trials of one way that ended right.
+std::map<std::int64_t, double> measured_times(const Problem& problem, const ProblemOptions& options,
+                                              const Target& target, const Way& way) {
+  std::map<std::int64_t, std::vector<StoredRecord>> by_size;
+  for (StoredRecord& trial : trials_of(options)) {
+    const Record& record = trial.record;
+    if (record.recipe == way.recipe->name && record.config == way.point.value_or(KnobValues()) &&
+        record.pattern.kind == way.format.text() && record.time_of_correct())
+      by_size[record.problem.size("N")].push_back(std::move(trial));
+  }
+  std::map<std::int64_t, double> times;
+  for (auto& [n, trials] : by_size) {
+    if (n < 1) continue;
+    keep_trials_of(with_size(problem.algorithm, "n", n), problem.matrix, options, target, trials);
+    if (!trials.empty()) times[n] = *trials.front().record.time_of_correct();
+  }
+  return times;
 }
 
 /// Row lists; where nearly nothing is pruned, every element is stored.
@@ -70,12 +94,13 @@ void tell(const Choice& choice, const Target& target) {
 /// The choice and what `make` makes of the schedule of its first way that fits.
 template <class Make>
 auto chosen(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
-            const Target& target, const Make& make) {
+            const Target& target, std::optional<Way>* taken, const Make& make) {
   Choice choice = choice_of(algorithm, problem.matrix, options, target);
   auto made = first_that_fits(choice, [&](const Way& way) {
     return make(schedule_of_way(way, algorithm, problem.matrix, problem.weights, target));
   });
   tell(choice, target);
+  if (taken != nullptr) *taken = choice.first();
   return made;
 }
 
@@ -85,10 +110,25 @@ bool is_chosen(const ProblemOptions& options) {
 
 }  // namespace
 
+Predictor predictor_of(const ProblemOptions& options) {
+  if (options.tree.empty()) return shipped_predictor();
+  return of_option("--tree", [&] { return predictor_of(text_of_file(options.tree), options.tree); });
+}
+
+void warn_of_target(const Predictor& predictor, const Target& target) {
+  const std::vector<std::string>& known = predictor.training.targets;
+  if (std::ranges::find(known, target.name) != known.end()) return;
+  fmt::print(stderr, "the predictor learnt from {} and has not seen {}\n", fmt::join(known, ", "),
+             target.name);
+}
+
 Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
                  const Target& target) {
-  const std::vector<StoredRecord> trials = trials_of(algorithm, matrix, options, target);
-  ChoiceOptions with{.records = trials};
+  std::vector<StoredRecord> trials = trials_of(options);
+  keep_trials_of(algorithm, matrix, options, target, trials);
+  const Predictor predictor = predictor_of(options);
+  if (!options.tree.empty()) warn_of_target(predictor, target);
+  ChoiceOptions with{.records = trials, .predictor = &predictor};
   if (options.format != automatic)
     with.formats = {of_option("--format", [&] { return parse_format(options.format); })};
   if (options.recipe != automatic) with.recipes = {parse_recipe(options.recipe).recipe->name};
@@ -121,18 +161,34 @@ Schedule schedule_of(const Problem& problem, const ProblemOptions& options, cons
 }
 
 Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
-                     const Target& target) {
+                     const Target& target, std::optional<Way>* taken) {
   if (!options.schedule.empty()) return read_schedule(algorithm, problem, options, target);
-  if (!is_chosen(options))
-    return schedule_by_recipe(parse_recipe(options.recipe), algorithm, problem.weights, target);
-  return chosen(algorithm, problem, options, target, [](Schedule schedule) { return schedule; });
+  if (is_chosen(options))
+    return chosen(algorithm, problem, options, target, taken, [](Schedule schedule) { return schedule; });
+  const RecipeChoice choice = parse_recipe(options.recipe);
+  if (taken != nullptr) *taken = Way{problem.weights->format(), choice.recipe, choice.point};
+  return schedule_by_recipe(choice, algorithm, problem.weights, target);
 }
 
 Kernel kernel_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
-                 const Target& target, const KernelOptions& kernel_options) {
-  if (!is_chosen(options)) return compile(schedule_of(algorithm, problem, options, target), kernel_options);
-  return chosen(algorithm, problem, options, target,
+                 const Target& target, const KernelOptions& kernel_options, std::optional<Way>* taken) {
+  if (!is_chosen(options))
+    return compile(schedule_of(algorithm, problem, options, target, taken), kernel_options);
+  return chosen(algorithm, problem, options, target, taken,
                 [&](const Schedule& schedule) { return compile(schedule, kernel_options); });
+}
+
+std::function<double(std::int64_t n)> time_by_size(const Problem& problem, const ProblemOptions& options,
+                                                   const Target& target, const Way& way) {
+  const ProblemSummary summary = summary_of(with_size(problem.algorithm, "n", 1), problem.matrix, way.format);
+  const Ceilings ceilings = ceilings_of(summary.dtype, target);
+  return [=, &target, measured = measured_times(problem, options, target, way)](std::int64_t n) {
+    if (const auto found = measured.find(n); found != measured.end()) return found->second;
+    ProblemSummary of_size = summary;
+    of_size.n = n;
+    return expected_time(of_size, way.format, way.recipe->name, way.point.value_or(KnobValues()), target,
+                         ceilings);
+  };
 }
 
 }  // namespace weft::tool

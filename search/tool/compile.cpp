@@ -71,7 +71,7 @@ void add_compile(CLI::App& app, Action& action) {
   add_problem_flags(verb, options.problem);
   add_list(verb, "--target", options.targets,
            "see weft targets; several joined by commas; cpu,sm_80,sm_90 where it is left out", "TARGET");
-  add_databases_flag(verb, options.problem);
+  add_choice_flags(verb, options.problem);
   add_emitter_flag(verb, options.emitter);
   begin_group(verb, "Output");
   add_option(verb, "-o,--out", options.out, "folder for the files");

@@ -44,12 +44,12 @@ std::string content_of(const std::string& flag, const std::string& path) {
 /// A kernel for every size of a range: by the steps that the recipe takes for the largest one, and where
 /// these need to know the size, by those that it takes where it knows none.
 Kernel open_kernel(const Problem& problem, const ProblemOptions& options, const SizeRange& range,
-                   const Target& target, const KernelOptions& kernel_options) {
+                   const Target& target, const KernelOptions& kernel_options, std::optional<Way>& taken) {
   const Algorithm open = with_size(problem.algorithm, "n", Extent::any("N", range.multiple));
   if (options.schedule.empty()) {
     try {
       const Schedule chosen =
-          schedule_of(with_size(problem.algorithm, "n", range.most), problem, options, target);
+          schedule_of(with_size(problem.algorithm, "n", range.most), problem, options, target, &taken);
       Schedule replayed(open, chosen.shared_weights(), target);
       for (const Step& step : chosen.steps()) replayed.apply(step);
       return compile(replayed, kernel_options);
@@ -58,13 +58,14 @@ Kernel open_kernel(const Problem& problem, const ProblemOptions& options, const 
                  error.report().what);
     }
   }
-  return kernel_of(open, problem, options, target, kernel_options);
+  return kernel_of(open, problem, options, target, kernel_options, &taken);
 }
 
 Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const SizeRange& range,
-                 const Target& target, const KernelOptions& kernel_options) {
-  if (!range.is_exact()) return open_kernel(problem, options, range, target, kernel_options);
-  return kernel_of(with_size(problem.algorithm, "n", range.most), problem, options, target, kernel_options);
+                 const Target& target, const KernelOptions& kernel_options, std::optional<Way>& taken) {
+  if (!range.is_exact()) return open_kernel(problem, options, range, target, kernel_options, taken);
+  return kernel_of(with_size(problem.algorithm, "n", range.most), problem, options, target, kernel_options,
+                   &taken);
 }
 
 std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
@@ -97,8 +98,11 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
     for (const SizeRange& range : ranges) {
       fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target.name,
                  has_sizes ? ", n " + range.text() : std::string());
-      const Kernel kernel = kernel_of(problem, problem_options, range, target, kernel_options);
+      std::optional<Way> way;
+      const Kernel kernel = kernel_of(problem, problem_options, range, target, kernel_options, way);
       kernels.push_back({kernel, range.least, range.most});
+      if (way && has_sizes && ranges.size() > 1)
+        kernels.back().microseconds = time_by_size(problem, problem_options, target, *way);
     }
   }
   return kernels;
@@ -171,7 +175,8 @@ void add_export(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<ExportVerb>(
       app, action, "export", "write kernels as a folder that other projects build and use",
       "The folder needs nothing of weft, and a C compiler alone to build. Where several of --n take a\n"
-      "size, the first one runs: --n 8:4096:8,1:4096 has a kernel of its own for rows that begin aligned.\n"
+      "size, the one expected to be the fastest runs, or measured in --db; with --schedule the first:\n"
+      "--n 8:4096:8,1:4096 has a kernel of its own for rows that begin aligned.\n"
       "Example: weft export --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn -o DIR",
       run);
   add_problem_flags(verb, options.problem);
@@ -180,7 +185,7 @@ void add_export(CLI::App& app, Action& action) {
   add_option(verb, "--n", options.sizes,
              "columns: 1:512, 8:4096:8 for multiples of 8, 4096 for that one; several joined by commas", "N");
   begin_group(verb, "Schedule");
-  add_databases_flag(verb, options.problem);
+  add_choice_flags(verb, options.problem);
   add_list(verb, "--archs", options.architectures, "see weft targets; with commas");
   begin_group(verb, "Output");
   add_option(verb, "--name", options.name, "of library and symbols", "NAME");

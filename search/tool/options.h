@@ -65,13 +65,14 @@ struct ProblemOptions {
   std::string schedule;
   std::string recipe = std::string(automatic);
   std::vector<std::string> databases;  ///< files of trials, which say what was fast
+  std::string tree;                    ///< of a predictor; empty: the one that ships
   std::vector<std::string> given;      ///< flags on the command line that belong to some operations alone
 };
 
 /// Adds the flags of a problem to a verb. Options live at least as long as the verb.
 void add_problem_flags(CLI::App& app, ProblemOptions& options);
-/// Adds --db, which kernels are chosen by.
-void add_databases_flag(CLI::App& app, ProblemOptions& options);
+/// Adds --db and --tree, which kernels are chosen by.
+void add_choice_flags(CLI::App& app, ProblemOptions& options);
 /// Adds --emitter.
 void add_emitter_flag(CLI::App& app, std::string& emitter);
 
@@ -108,6 +109,11 @@ Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for 
 /// in the format "auto" are csr.
 SpaceProblem make_space_problem(const ProblemOptions& options);
 
+/// What --tree names, else the predictor that ships.
+Predictor predictor_of(const ProblemOptions& options);
+/// Says on stderr where it has not seen the target.
+void warn_of_target(const Predictor& predictor, const Target& target);
+
 /// The ways for a target, of the formats and recipes that are named or worth trying. UserError where there is
 /// none.
 Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
@@ -123,13 +129,20 @@ Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, con
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target);
 
 /// The kernel of a problem's weights by such a schedule, with the problem's algorithm or another one, such as
-/// one of a size that is open. A choice whose code is refused gives way to the next.
+/// one of a size that is open. A choice whose code is refused gives way to the next. `taken` is told the way;
+/// nothing where --schedule makes it.
 Kernel kernel_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
-                 const Target& target, const KernelOptions& kernel_options = {});
+                 const Target& target, const KernelOptions& kernel_options = {},
+                 std::optional<Way>* taken = nullptr);
 
 /// The same for the problem's weights with another algorithm, such as one of a size that is open.
 Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
-                     const Target& target);
+                     const Target& target, std::optional<Way>* taken = nullptr);
+
+/// What a call of the kernel of such a way takes by its size n: the time of a trial of --db where there is
+/// one of that size, else what is expected.
+std::function<double(std::int64_t n)> time_by_size(const Problem& problem, const ProblemOptions& options,
+                                                   const Target& target, const Way& way);
 
 /// The schedule that --schedule names.
 Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,

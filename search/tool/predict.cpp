@@ -20,14 +20,9 @@ namespace {
 
 struct PredictVerb {
   ProblemOptions problem;
-  std::string tree;
   std::string target;
   bool json = false;
 };
-
-Predictor read_predictor(const std::string& path) {
-  return predictor_of(text_of_file(path), path);
-}
 
 /// From the sizes of a problem to the number of a class, the mean of many.
 double decision_nanoseconds(const Predictor& predictor, const ProblemSummary& summary,
@@ -50,13 +45,6 @@ std::optional<double> fitted_time(const Predictor& predictor, const KnobValues& 
   return std::nullopt;
 }
 
-void warn_of_target(const Predictor& predictor, const Target& target) {
-  const std::vector<std::string>& known = predictor.training.targets;
-  if (std::ranges::find(known, target.name) != known.end()) return;
-  fmt::print(stderr, "the predictor learnt from {} and has not seen {}\n", fmt::join(known, ", "),
-             target.name);
-}
-
 /// Each reason once.
 void print_passed_over(const Prediction& found) {
   std::map<std::string, int> reasons;
@@ -74,9 +62,7 @@ nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
 }
 
 int run(const PredictVerb& options) {
-  const Predictor predictor = options.tree.empty()
-                                  ? shipped_predictor()
-                                  : of_option("--tree", [&] { return read_predictor(options.tree); });
+  const Predictor predictor = predictor_of(options.problem);
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
@@ -135,7 +121,7 @@ void add_predict(CLI::App& app, Action& action) {
       "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --n 196",
       run);
   add_problem_flags(verb, options.problem);
-  add_option(verb, "--tree", options.tree, "what weft train wrote; the predictor that ships");
+  add_option(verb, "--tree", options.problem.tree, "what weft train wrote; the predictor that ships");
   add_option(verb, "--target", options.target, "see weft targets; the first that the predictor learnt from");
   begin_group(verb, "Output");
   add_json_flag(verb, options.json);

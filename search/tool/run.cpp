@@ -25,7 +25,7 @@ struct RunVerb {
 
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
-  add_databases_flag(verb, options.problem);
+  add_choice_flags(verb, options.problem);
   begin_group(verb, "Device");
   add_option(verb, "--device", options.device, "cpu, cuda:1, sim:sm_80");
   add_option(verb, "--target", options.target, "see weft targets; the device's own where it is left out",

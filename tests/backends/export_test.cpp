@@ -434,6 +434,31 @@ TEST(Export, TheSameKernelsMakeTheSameFiles) {
   EXPECT_EQ(manifest_of(first.path()), manifest_of(second.path()));
 }
 
+/// The function of C that chooses among kernels for sm_80, up to its end.
+std::string choice_in(const std::vector<PackageKernel>& kernels) {
+  const TemporaryFolder folder;
+  export_package(folder.path().string() + "/out", kernels, named("layer"));
+  const std::string text = read_bytes(folder.path() / "out/src/layer_tables.c");
+  const std::size_t begin = text.find("choose_sm_80");
+  return text.substr(begin, text.find("\n}\n", begin) - begin);
+}
+
+TEST(Export, TheFastestKernelOfASizeRuns) {
+  const Kernel any = product(Extent::any("N")), aligned = product(Extent::any("N", 8));
+  const auto steady = [](std::int64_t) { return 10.0; };
+  const auto growing = [](std::int64_t n) { return static_cast<double>(n) / 6; };
+  const std::string of_any = "if (n >= 1 && n <= 512) return 1;";
+  const std::string of_aligned = "if (n >= 8 && n <= 512 && n % 8 == 0) return 0;";
+  // Kernel 0 takes 10 us and kernel 1 n / 6: the first is faster from 64 on, where a span begins.
+  EXPECT_EQ(choice_in({{aligned, 8, 512, steady}, {any, 1, 512, growing}}),
+            "choose_sm_80(int64_t n) {\n  if (n <= 7) {\n    " + of_any +
+                "\n    return -1;\n  }\n  if (n <= 63) {\n    " + of_any + "\n    " + of_aligned +
+                "\n    return -1;\n  }\n  " + of_aligned + "\n  " + of_any + "\n  return -1;");
+  // A kernel of which nothing is known leaves them as they were given.
+  EXPECT_EQ(choice_in({{aligned, 8, 512}, {any, 1, 512, growing}}),
+            "choose_sm_80(int64_t n) {\n  " + of_aligned + "\n  " + of_any + "\n  return -1;");
+}
+
 TEST(Export, ProgramsSayWhatIsMissing) {
   const auto run = [](std::vector<std::string> words, const auto& make) {
     words.insert(words.begin(), "program");

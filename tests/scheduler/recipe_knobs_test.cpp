@@ -9,6 +9,7 @@
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 
@@ -116,6 +117,29 @@ TEST(RecipeKnobs, HbEllSwmma) {
   expect_in_range_alone(hb_ell_swmma_knobs(), HbEllSwmmaKnobs{}, [&](const HbEllSwmmaKnobs& knobs) {
     return hb_ell_swmma(product(DType::f16), weights, target_named("sm_70_swmma"), knobs);
   });
+}
+
+TEST(AddRecipe, WhatIsNoneIsRefusedAndNotAdded) {
+  const std::size_t before = recipes().size();
+  const auto refusal = [](const Recipe& recipe) -> std::string {
+    try {
+      add_recipe(recipe);
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.report().where, testing::HasSubstr("add_recipe"));
+      return error.what();
+    }
+    return "added";
+  };
+  Recipe recipe = *recipe_named("default");
+  EXPECT_THAT(refusal(recipe), testing::HasSubstr("there is a recipe of that name"));
+  for (const char* name : {"", "auto", "schedule_1", "Rows", "a b", "a__b", "a_"}) {
+    recipe.name = name;
+    EXPECT_THAT(refusal(recipe), testing::HasSubstr("cannot have that name")) << name;
+  }
+  recipe.name = "of_mine";
+  recipe.choices = nullptr;
+  EXPECT_THAT(refusal(recipe), testing::HasSubstr("choices = nullptr"));
+  EXPECT_EQ(recipes().size(), before);
 }
 
 }  // namespace
