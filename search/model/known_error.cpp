@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace weft {
 namespace {
@@ -78,6 +79,23 @@ bool uses_tensor_cores(std::string_view recipe) {
   return recipe == "shfl_bw" || recipe == "v_n_m" || recipe == "hb_ell";
 }
 
+/// Of points that were chosen, which are the ones whose time was expected too short: measured over expected
+/// times of 263 problems (docs/data/h200_any_problems.jsonl.xz). 19 of 20 lie within, or all of fewer
+/// than 30.
+struct ErrorOfChosen {
+  std::string_view recipe;
+  bool of_halves, of_images;
+  KnownError error;
+};
+constexpr std::array<ErrorOfChosen, 6> errors_of_chosen{{
+    {"sparsert", false, false, {0.64, 2.0}},
+    {"sparsert", false, true, {0.36, 5.3}},
+    {"sparsert", true, false, {0.58, 12}},
+    {"shfl_bw", true, false, {0.6, 1.3}},
+    {"shfl_bw", true, true, {0.8, 14}},
+    {"v_n_m", true, false, {0.7, 1.8}},
+}};
+
 }  // namespace
 
 std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
@@ -118,6 +136,13 @@ double expected_time(const ProblemSummary& problem, const Format& format, std::s
 std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, const Format& format,
                                                  std::string_view recipe, const KnobValues& point,
                                                  const Target& target) {
+  if (!was_measured(target) || (uses_tensor_cores(recipe) && !target.architecture_specific))
+    return std::nullopt;
+  for (const ErrorOfChosen& one : errors_of_chosen) {
+    if (one.recipe == recipe && one.of_halves == is_half(problem.dtype) &&
+        one.of_images == problem.convolution)
+      return one.error;
+  }
   constexpr double spread = 1.8;
   const std::optional<KnownError> error = error_of_bound(problem, format, recipe, target);
   if (!error) return std::nullopt;
@@ -157,7 +182,8 @@ std::string_view name_of(Faster faster) {
 }
 
 Comparison compared(double ratio, const KnownError& dense, const KnownError& sparse) {
-  const double least = dense.least / sparse.most, most = dense.most / sparse.least;
+  const double least = std::exp(-std::hypot(std::log(dense.least), std::log(sparse.most)));
+  const double most = std::exp(std::hypot(std::log(dense.most), std::log(sparse.least)));
   Comparison comparison{Faster::none, std::max(1 / least, most)};
   if (ratio * least > 1) comparison.faster = Faster::kernel;
   if (ratio * most < 1) comparison.faster = Faster::dense;

@@ -32,8 +32,9 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
 /// no model, a rough count: less is faster.
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings);
-/// The error of expected_time(): that of the bound over the usual one, which is in the time already, and no
-/// less than what trials of one recipe are spread around their usual error. Nothing where the bound has none.
+/// The error of expected_time(), at the points that are chosen; where too few of a recipe were compared, that
+/// of the bound over the usual one, which is in the time already, and no less than what trials of one recipe
+/// are spread around their usual error. Nothing where the bound has none.
 std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, const Format& format,
                                                  std::string_view recipe, const KnobValues& point,
                                                  const Target& target);
@@ -60,6 +61,8 @@ struct Comparison {
   double factor = 1;  ///< by how much the ratio may be wrong, either way
 };
 /// Of a dense time over a sparse one: one of the two where the ratio is beyond the errors of both times.
+/// These have nothing to do with one another, so that their logarithms add up like the sides of a right
+/// angle.
 Comparison compared(double ratio, const KnownError& dense, const KnownError& sparse);
 
 }  // namespace weft

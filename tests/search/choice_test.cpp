@@ -128,14 +128,14 @@ Choice with_times(double sparse, const KnownError& of_sparse, double dense, cons
 
 TEST(Choice, NamesAFasterOneOnlyBeyondTheErrorsOfBothTimes) {
   const KnownError sparse{0.5, 1.6}, dense{0.8, 1.25};
-  EXPECT_EQ(with_times(10, sparse, 10 * 2.01, dense).faster(), Faster::kernel);
-  EXPECT_EQ(with_times(10, sparse, 10 * 1.99, dense).faster(), Faster::none);
-  EXPECT_EQ(with_times(10, sparse, 10 / 2.51, dense).faster(), Faster::dense);
-  EXPECT_EQ(with_times(10, sparse, 10 / 2.49, dense).faster(), Faster::none);
+  EXPECT_EQ(with_times(10, sparse, 10 * 1.69, dense).faster(), Faster::kernel);
+  EXPECT_EQ(with_times(10, sparse, 10 * 1.67, dense).faster(), Faster::none);
+  EXPECT_EQ(with_times(10, sparse, 10 / 2.08, dense).faster(), Faster::dense);
+  EXPECT_EQ(with_times(10, sparse, 10 / 2.06, dense).faster(), Faster::none);
   EXPECT_THAT(with_times(10, sparse, 100, dense).text(), HasSubstr("; dense about 100 us: sparse is faster"));
   EXPECT_THAT(with_times(10, sparse, 1, dense).text(), HasSubstr("; dense about 1 us: stay dense"));
   EXPECT_THAT(with_times(10, sparse, 10, dense).verdict(),
-              "no verdict: within the error of the models (factor 2.5)");
+              "no verdict: within the error of the models (factor 2.1)");
   Choice choice = with_times(10, sparse, 1000, dense);
   choice.ways.front().error = std::nullopt;
   EXPECT_EQ(choice.faster(), Faster::none);

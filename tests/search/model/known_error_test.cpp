@@ -1,0 +1,78 @@
+// Verdicts by expected times, beside what was measured of 264 problems of any kind on an H200.
+#include <gtest/gtest.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/search/model/dense_bound.h>
+#include <weft/search/model/known_error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+
+std::vector<json> measured_problems() {
+  const std::string packed = std::string(WEFT_TESTS_DIR) + "/../docs/data/h200_any_problems.jsonl.xz";
+  std::istringstream lines(run_process({"xz", "-dkc", packed}).output);
+  std::vector<json> problems;
+  for (std::string line; std::getline(lines, line);) problems.push_back(json::parse(line));
+  return problems;
+}
+
+/// The least time of the entries whose names begin so; nothing where there is none.
+std::optional<double> time_of(const json& problem, const std::string& name) {
+  std::optional<double> least;
+  for (const json& entry : problem.at("entries")) {
+    if (!entry.at("name").get<std::string>().starts_with(name) || !entry.contains("us")) continue;
+    const double time = entry.at("us").at("median");
+    least = std::min(time, least.value_or(time));
+  }
+  return least;
+}
+
+TEST(KnownErrors, VerdictsByExpectedTimesAreNotWrong) {
+  if (std::system("xz --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no xz";
+  const Target& h200 = target_named("sm_90a");
+  int verdicts = 0;
+  std::size_t compared_problems = 0;
+  for (const json& problem : measured_problems()) {
+    const json& sizes = problem.at("problem");
+    const std::string type = problem.at("dtype");
+    ProblemSummary summary{.m = sizes.at("M"), .k = sizes.at("K"), .n = sizes.at("N")};
+    summary.dtype = dtype_named(type).value();
+    summary.convolution = sizes.contains("H");
+    const auto sparse = time_of(problem, "weft auto");
+    const auto dense = time_of(problem, (summary.convolution ? "cuDNN " : "cuBLAS ") + type);
+    const json& expected = problem.at("expected");
+    if (!sparse || !dense || !expected.contains("dense_us")) continue;
+    ++compared_problems;
+    const std::string way = expected.at("way");
+    const std::string recipe = way.substr(0, way.find_first_of(": "));
+    const Format format = parse_format(way.substr(way.rfind(' ') + 1));
+    const auto of_sparse = error_of_expected_time(summary, format, recipe, {}, h200);
+    const auto of_dense = error_of_dense_bound(summary, h200);
+    if (!of_sparse || !of_dense) continue;
+    const double ratio = expected.at("dense_us").get<double>() / expected.at("us").get<double>();
+    const Faster faster = compared(ratio, *of_dense, *of_sparse).faster;
+    constexpr double a_little = 1.05;
+    if (faster == Faster::kernel) {
+      EXPECT_LT(*sparse, a_little * *dense) << problem.at("suite") << " " << problem.at("id") << ": " << way;
+    }
+    if (faster == Faster::dense) {
+      EXPECT_LT(*dense, a_little * *sparse) << problem.at("suite") << " " << problem.at("id") << ": " << way;
+    }
+    if (faster != Faster::none) ++verdicts;
+  }
+  EXPECT_GT(compared_problems, 250U);
+  EXPECT_GT(verdicts, 60) << "a verdict that is never given helps nobody";
+}
+
+}  // namespace
+}  // namespace weft
