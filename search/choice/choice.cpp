@@ -238,27 +238,27 @@ const Recipe& recipe_of(const Way& way) {
 
 }  // namespace
 
-std::string Way::text(std::source_location place) const {
+std::string Way::text(CallPlace place) const {
   return user_call(place, [&] {
     const Recipe& made_by = recipe_of(*this);
     return fmt::format("{}{} in {}", made_by.name, point ? knob_text(made_by, *point) : "", format.text());
   });
 }
 
-const Way& Choice::first(std::source_location place) const {
+const Way& Choice::first(CallPlace place) const {
   return user_call(place, [&]() -> const Way& {
     if (!ways.empty()) return ways.front();
     throw UserError("there is no way to make a kernel", "Choice", "none", "a Choice of choose()");
   });
 }
 
-Faster Choice::faster(std::source_location place) const {
+Faster Choice::faster(CallPlace place) const {
   const Way& first = this->first(place);
   if (!dense || !dense->error || !first.error) return Faster::none;
   return compared(dense->microseconds / first.microseconds, *dense->error, *first.error).faster;
 }
 
-std::string Choice::verdict(std::source_location place) const {
+std::string Choice::verdict(CallPlace place) const {
   const Way& first = this->first(place);
   if (!dense) return "no verdict: no time of the dense product is known";
   if (!dense->error || !first.error)
@@ -272,7 +272,7 @@ std::string Choice::verdict(std::source_location place) const {
              : fmt::format("no verdict: within the error of the models (factor {:.1f})", found.factor);
 }
 
-std::string Choice::text(std::source_location place) const {
+std::string Choice::text(CallPlace place) const {
   const Way& first = this->first(place);
   std::string text = fmt::format("{}, {}", first.text(place), text_of_time(first));
   // The same recipe by another point says nothing that a reader could choose.
@@ -302,7 +302,7 @@ bool is_left_to_default(const Recipe& recipe, const Schedule& schedule) {
          std::ranges::find(schedule.steps(), "tensorize", &Step::name) == schedule.steps().end();
 }
 
-Format packed_format(const Way& way, std::source_location place) {
+Format packed_format(const Way& way, CallPlace place) {
   return user_call(place, [&] {
     const Recipe& recipe = recipe_of(way);
     return way.point && recipe.format_of ? recipe.format_of(way.format, *way.point) : way.format;
@@ -310,15 +310,14 @@ Format packed_format(const Way& way, std::source_location place) {
 }
 
 Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
-                         std::shared_ptr<const SparseTensor> packed, const Target& target,
-                         std::source_location place) {
+                         std::shared_ptr<const SparseTensor> packed, const Target& target, CallPlace place) {
   return user_call(place, [&] {
     const Recipe& recipe = recipe_of(way);
     const Format format = packed_format(way);
     if (packed == nullptr || packed->format() != format)
       packed = std::make_shared<const SparseTensor>(pack(weights, format));
-    Schedule schedule = recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()),
-                                     std::source_location::current());
+    Schedule schedule =
+        recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()), CallPlace());
     if (is_left_to_default(recipe, schedule))
       throw UserError("a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
                       "weights and a target of which it takes more than the default schedule would");

@@ -36,7 +36,7 @@ struct Way {
   /// What ways are ranked by.
   double rank() const { return microseconds * reluctance; }
   /// "shfl_bw:tile_m=64,… in shfl_bw:V=64". UserError without a recipe, which no way of choose() lacks.
-  std::string text(std::source_location place = std::source_location::current()) const;
+  std::string text(CallPlace place = {}) const;
 };
 
 /// What the dense product takes, as far as that is known.
@@ -53,14 +53,14 @@ struct Choice {
   std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
 
   /// UserError of a Choice without ways, which choose() does not give; so do the others.
-  const Way& first(std::source_location place = std::source_location::current()) const;
+  const Way& first(CallPlace place = {}) const;
   /// Which is faster, the first way or the dense product: none where the times do not differ by more than
   /// their errors, or one of them has none that is known.
-  Faster faster(std::source_location place = std::source_location::current()) const;
+  Faster faster(CallPlace place = {}) const;
   /// "stay dense", "sparse is faster", "no verdict: within the error of the models (factor 2.1)".
-  std::string verdict(std::source_location place = std::source_location::current()) const;
+  std::string verdict(CallPlace place = {}) const;
   /// What was taken, what came second, and how dense stands, in one line without its end.
-  std::string text(std::source_location place = std::source_location::current()) const;
+  std::string text(CallPlace place = {}) const;
 };
 
 struct ChoiceOptions {
@@ -88,12 +88,12 @@ Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Tar
               const ChoiceOptions& options = {}, CallPlace place = {});
 
 /// The format that the weights of a way are packed in, which its point may narrow.
-Format packed_format(const Way& way, std::source_location place = std::source_location::current());
+Format packed_format(const Way& way, CallPlace place = {});
 /// The schedule of one way; the weights are packed again where its point asks for that. UserError as the
 /// recipe throws it, and where it would leave the weights to the default schedule.
 Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
                          std::shared_ptr<const SparseTensor> packed, const Target& target,
-                         std::source_location place = std::source_location::current());
+                         CallPlace place = {});
 
 /// Whether the recipe, which takes other weights or targets than it was given, left them to the default
 /// schedule.
@@ -118,8 +118,7 @@ AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, 
 /// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
 /// were refused are taken out. Throws the refusal of the last one.
 template <class Make>
-auto first_that_fits(Choice& choice, const Make& make,
-                     std::source_location place = std::source_location::current()) {
+auto first_that_fits(Choice& choice, const Make& make, CallPlace place = {}) {
   while (choice.ways.size() > 1) {
     try {
       return make(choice.ways.front());

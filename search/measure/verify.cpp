@@ -60,12 +60,11 @@ std::string Verification::text() const {
 }
 
 Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected,
-                    std::source_location place) {
+                    CallPlace place) {
   return user_call(place, [&] { return compared(algorithm, output, expected); });
 }
 
-Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
-                    std::source_location place) {
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments, CallPlace place) {
   return user_call(place, [&] { return verified(kernel, device, arguments); });
 }
 

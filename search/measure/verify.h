@@ -3,8 +3,8 @@
 
 #include <weft/backends/kernel.h>
 #include <weft/backends/reference.h>
+#include <weft/dsl/errors.h>
 
-#include <source_location>
 #include <string>
 
 namespace weft {
@@ -19,11 +19,11 @@ struct Verification {
 
 /// Compares an output with the reference, element by element, within the rounding of the algorithm's types.
 Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected,
-                    std::source_location place = std::source_location::current());
+                    CallPlace place = {});
 
 /// Runs the kernel once into a poisoned output and compares. The output in `arguments` receives the result.
 /// Errors as Kernel::bind.
 Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
-                    std::source_location place = std::source_location::current());
+                    CallPlace place = {});
 
 }  // namespace weft
