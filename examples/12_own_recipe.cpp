@@ -32,8 +32,8 @@ RecipeChoices choices(const SpaceProblem&, PackedWeights&, const Target& target,
   const ir::Expr threads = ir::variable("columns") / ir::variable("vector");
   RecipeChoices all;
   all.knobs = {{"columns", {32, 64, 128, 256, 2048}}, {"vector", {1, 2, 4}}};
-  all.limits = {{"threads", "threads of a block", "threads", threads, target.threads_per_block}};
-  all.worth = {{"warp", "a block is a warp at least", "threads", 32, threads}};
+  all.limits = {{"threads", "threads of a block", "threads", threads, target.threads_per_block, {}}};
+  all.worth = {{"warp", "a block is a warp at least", "threads", 32, threads, {}}};
   return all;
 }
 

@@ -35,6 +35,10 @@ std::vector<std::size_t> fastest_first(const TargetGroup& group, std::int64_t be
   return kernels;
 }
 
+bool is_timed(const Variant& variant) {
+  return variant.microseconds != nullptr;
+}
+
 std::string condition_of(const Range& range) {
   const std::string multiple = range.multiple > 1 ? fmt::format(" && n % {} == 0", range.multiple) : "";
   if (range.least == range.most) return fmt::format("n == {}", range.least);
@@ -45,7 +49,7 @@ std::string condition_of(const Range& range) {
 
 std::vector<SizeSpan> size_spans(const TargetGroup& group) {
   const std::set<std::int64_t> cuts = cuts_of(group);
-  if (group.variants.size() == 1 || !std::ranges::all_of(group.variants, &Variant::microseconds)) {
+  if (group.variants.size() == 1 || !std::ranges::all_of(group.variants, is_timed)) {
     SizeSpan all{*cuts.begin(), *cuts.rbegin() - 1, {}};
     for (std::size_t i = 0; i < group.variants.size(); ++i) all.kernels.push_back(i);
     return {all};

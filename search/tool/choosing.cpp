@@ -110,7 +110,7 @@ bool is_chosen(const ProblemOptions& options) {
 
 }  // namespace
 
-Predictor predictor_of(const ProblemOptions& options) {
+Predictor named_predictor(const ProblemOptions& options) {
   if (options.tree.empty()) return shipped_predictor();
   return of_option("--tree", [&] { return predictor_of(text_of_file(options.tree), options.tree); });
 }
@@ -126,7 +126,7 @@ Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const P
                  const Target& target) {
   std::vector<StoredRecord> trials = trials_of(options);
   keep_trials_of(algorithm, matrix, options, target, trials);
-  const Predictor predictor = predictor_of(options);
+  const Predictor predictor = named_predictor(options);
   if (!options.tree.empty()) warn_of_target(predictor, target);
   ChoiceOptions with{.records = trials, .predictor = &predictor};
   if (options.format != automatic)

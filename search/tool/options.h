@@ -110,7 +110,7 @@ Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for 
 SpaceProblem make_space_problem(const ProblemOptions& options);
 
 /// What --tree names, else the predictor that ships.
-Predictor predictor_of(const ProblemOptions& options);
+Predictor named_predictor(const ProblemOptions& options);
 /// Says on stderr where it has not seen the target.
 void warn_of_target(const Predictor& predictor, const Target& target);
 

@@ -62,7 +62,7 @@ nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
 }
 
 int run(const PredictVerb& options) {
-  const Predictor predictor = predictor_of(options.problem);
+  const Predictor predictor = named_predictor(options.problem);
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
