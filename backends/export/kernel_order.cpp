@@ -35,6 +35,14 @@ std::vector<std::size_t> fastest_first(const TargetGroup& group, std::int64_t be
   return kernels;
 }
 
+/// Whether the kernels that take a size stand in the order that those before them have.
+bool in_the_order_of(const std::vector<std::size_t>& before, const std::vector<std::size_t>& kernels) {
+  std::vector<std::size_t> same = before;
+  std::erase_if(same,
+                [&](std::size_t kernel) { return std::ranges::find(kernels, kernel) == kernels.end(); });
+  return same == kernels;
+}
+
 bool is_timed(const Variant& variant) {
   return variant.microseconds != nullptr;
 }
@@ -58,7 +66,7 @@ std::vector<SizeSpan> size_spans(const TargetGroup& group) {
   for (auto cut = cuts.begin(); std::next(cut) != cuts.end(); ++cut) {
     const std::int64_t begin = *cut, end = *std::next(cut);
     std::vector<std::size_t> kernels = fastest_first(group, begin, end);
-    if (!spans.empty() && spans.back().kernels == kernels)
+    if (!spans.empty() && in_the_order_of(spans.back().kernels, kernels))
       spans.back().most = end - 1;
     else
       spans.push_back({begin, end - 1, std::move(kernels)});

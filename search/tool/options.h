@@ -65,7 +65,7 @@ struct ProblemOptions {
   std::string schedule;
   std::string recipe = std::string(automatic);
   std::vector<std::string> databases;  ///< files of trials, which say what was fast
-  std::string tree;                    ///< of a predictor; empty: the one that ships
+  std::string tree;                    ///< a predictor's file; empty: the one that ships
   std::vector<std::string> given;      ///< flags on the command line that belong to some operations alone
 };
 
