@@ -270,8 +270,27 @@ class Check {
       refuse(
           "index " + *name + " is " + there + " in " + first_tensor + " and " + here + " in " + tensor.name,
           "dimension " + std::to_string(i) + " of " + tensor.name + " with " + here + " elements",
-          there + " elements, as in " + first_tensor);
+          there + " elements, as in " + first_tensor + exchanged(access, i, first));
     }
+  }
+
+  /// What would fit where two indices of the access change places: "; or X(n, k), whose dimension 1 has 96".
+  std::string exchanged(const TensorAccess& access, std::size_t dimension, const Extent& wanted) const {
+    const Operand& tensor = operand(access);
+    if (tensor.storage == Storage::sparse) return {};
+    for (std::size_t other = 0; other < access.indices.size(); ++other) {
+      const std::string* name = access.indices[other].plain();
+      if (other == dimension || name == nullptr || tensor.shape[other] != wanted) continue;
+      const auto known = source_of_extent_.find(*name);
+      if (known != source_of_extent_.end() && known->second.first != tensor.shape[dimension]) continue;
+      std::vector<AffineIndex> indices = access.indices;
+      std::swap(indices[dimension], indices[other]);
+      std::string text;
+      for (const AffineIndex& index : indices) text += (text.empty() ? "" : ", ") + index.text();
+      return "; or " + tensor.name + "(" + text + "), whose dimension " + std::to_string(other) + " has " +
+             wanted.text();
+    }
+    return {};
   }
 
   // ---- the sparse operand ----

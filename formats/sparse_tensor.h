@@ -8,10 +8,12 @@
 #include <weft/formats/weight_matrix.h>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -100,6 +102,14 @@ class SparseTensor {
 /// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the
 /// format itself demands). The tensor has been checked.
 SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place = {});
+/// Always refused: a text is no format yet.
+template <std::convertible_to<std::string_view> Text>
+SparseTensor pack(const WeightMatrix& weights, const Text&, CallPlace place = {}) {
+  static_assert(!std::convertible_to<const Text&, std::string_view>,
+                "weft: weights are packed with a text; accepted: formats::csr(), or of a text "
+                "parse_format(\"shfl_bw:V=64\"), in its place");
+  return pack(weights, Format(), place);
+}
 
 /// The same entries, explicit zeros included, in another format. UserError as from pack.
 SparseTensor repack(const SparseTensor& tensor, const Format& format, CallPlace place = {});

@@ -21,12 +21,13 @@ std::optional<Reason> check_loop(const ir::Program& program, const Target& targe
   const ir::For* loop = ir::find_loop(program.body, name);
   if (loop == nullptr || !ir::is_block(loop->kind))
     return Reason{3, name + " is not bound to blocks",
-                  fmt::format("block_x, block_y or block_z: .bind({}, block_x) first", name), name};
+                  fmt::format("block_x, block_y or block_z: .bind({}, block_x) first", loop_text(name)),
+                  name};
   const std::int64_t* extent = ir::integer_value(loop->extent);
   if (extent == nullptr || *extent < 2 || *extent > target.cluster_blocks)
     return Reason{3, fmt::format("{} has {} iterations", name, ir::print(loop->extent)),
-                  fmt::format("2 to {}, the blocks of a cluster: .split({} = 2), and the blocks of {}.inner",
-                              target.cluster_blocks, name, name),
+                  fmt::format("2 to {}, the blocks of a cluster: {}, and the blocks of {}.inner",
+                              target.cluster_blocks, split_text(name, 2), name),
                   name};
   return std::nullopt;
 }
@@ -127,7 +128,7 @@ std::string staged_there(const Ring& ring, const ir::For& loop) {
   for (const ir::Copy& copy : ring.copies) {
     if (copy.coordinates.empty()) return fmt::format(".multicast(\"{}\", …)", copy.source->name);
   }
-  return fmt::format(".stage(…, shared, at = {}, depth = 2) of an array first", loop.name);
+  return fmt::format(".stage(…, shared, at = {}, depth = 2) of an array first", loop_text(loop.name));
 }
 
 /// Precondition 5.

@@ -120,7 +120,7 @@ std::string whole_block(const ir::Copy& copy, const std::string& loop, std::int6
     ir::each<ir::Variable>(copy.source_begin[i], [&](const ir::Variable& v) { choosing.push_back(v.name); });
   if (copy.source->name == copy.source->tensor || choosing.empty())
     return fmt::format(".stitch(\"{}\", shared, at = {}, depth = {}) copies row by row", copy.source->name,
-                       loop, buffers);
+                       loop_text(loop), buffers);
   return fmt::format(".reorder(\"{}\", \"{}\") before .stage, so that a tile has all that {} choose{} of",
                      loop, fmt::join(choosing, "\", \""), fmt::join(choosing, " and "),
                      choosing.size() == 1 ? "s" : "");

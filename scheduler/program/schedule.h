@@ -6,6 +6,7 @@
 #include <weft/dsl/loop.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/program/refused_operands.h>
 #include <weft/scheduler/program/step.h>
 #include <weft/scheduler/program/step_spelling.h>
 
@@ -368,5 +369,12 @@ Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& targe
 Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   CallPlace place = {});
 Schedule schedule(Algorithm algorithm, const Target& target, CallPlace place = {});
+/// Always refused: weights are packed first, and a target is more than its name.
+template <class Weights, class Machine>
+  requires detail::NoOperands<Weights, Machine>
+Schedule schedule(const Algorithm& algorithm, const Weights&, const Machine&, CallPlace = {}) {
+  detail::refuse_operands<Weights, Machine>();
+  return Schedule(algorithm, nullptr, Target());
+}
 
 }  // namespace weft

@@ -47,10 +47,6 @@ bool is_index_variable(std::string_view loop) {
          std::ranges::find(pieces_of_index, loop.substr(dot)) != pieces_of_index.end();
 }
 
-std::string loop_text(const std::string& loop) {
-  return is_index_variable(loop) ? loop : fmt::format("\"{}\"", loop);
-}
-
 /// Argument number `index` of the step, as its row spells it.
 std::string argument_text(const StepKind* kind, const Step& step, std::size_t index) {
   const Argument& argument = step.arguments[index];
@@ -221,6 +217,14 @@ class Reader {
 };
 
 }  // namespace
+
+std::string loop_text(const std::string& loop) {
+  return is_index_variable(loop) ? loop : fmt::format("\"{}\"", loop);
+}
+
+std::string split_text(const std::string& loop, std::int64_t factor) {
+  return Step{"split", {{loop, factor}}, {}}.cpp();
+}
 
 std::string Step::cpp() const {
   const auto kinds = step_kinds();

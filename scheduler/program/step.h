@@ -35,6 +35,11 @@ struct Step {
   std::string cpp() const;
 };
 
+/// A loop as a step names it in C++: n.outer, or "m.block" where no index has such a piece.
+std::string loop_text(const std::string& loop);
+/// ".split(n = 64)", or ".split(LoopName("m.block") = 64)".
+std::string split_text(const std::string& loop, std::int64_t factor);
+
 /// Why a step does not apply. `precondition` is its number in the step's row.
 struct Reason {
   int precondition = 0;

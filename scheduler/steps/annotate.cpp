@@ -29,9 +29,9 @@ std::optional<Reason> require_serial(const ir::Program& program, const std::stri
   const LoopKind kind = find_loop(program.body, name)->kind;
   if (kind == LoopKind::serial) return std::nullopt;
   return Reason{2, fmt::format("{} is {} already", name, ir::name_of(kind)),
-                fmt::format("a loop that is still serial: .split({} = 2) before that step, and one step for "
-                            "each of {}.outer and {}.inner",
-                            name, name, name),
+                fmt::format("a loop that is still serial: {} before that step, and one step for each of "
+                            "{}.outer and {}.inner",
+                            split_text(name, 2), name, name),
                 name};
 }
 
@@ -44,8 +44,8 @@ std::optional<Reason> require_constant(const ir::Program& program, const std::st
   });
   if (other == loops.end()) return std::nullopt;
   return Reason{3, fmt::format("{} has {} iterations", name, ir::print((*other)->extent)),
-                fmt::format("a constant number of at most {}: .split({} = {}) first, then {}.inner", largest,
-                            name, std::min<std::int64_t>(32, largest), name),
+                fmt::format("a constant number of at most {}: {} first, then {}.inner", largest,
+                            split_text(name, std::min<std::int64_t>(32, largest)), name),
                 name};
 }
 
@@ -103,8 +103,8 @@ StepResult apply_unroll(const ir::Program& program, const StepArguments& argumen
     const std::int64_t statements = written_out(result.body, 1);
     if (statements > largest_unroll)
       return Reason{5, fmt::format("{} statements, written out", statements),
-                    fmt::format("at most {}: split {} first and unroll {}.inner, as by .split({} = 4)",
-                                largest_unroll, name, name, name),
+                    fmt::format("at most {}: split {} first and unroll {}.inner, as by {}", largest_unroll,
+                                name, name, split_text(name, 4)),
                     name};
   }
   return result;

@@ -86,7 +86,7 @@ std::optional<Reason> check_loop(const ir::For& loop, std::int64_t peeled) {
   const std::int64_t* extent = ir::integer_value(loop.extent);
   if (extent == nullptr || *extent > peeled) return std::nullopt;
   return Reason{3, fmt::format("{} has {} iterations, and {} are to be peeled", loop.name, *extent, peeled),
-                *extent > 1 ? fmt::format("fewer of them: .peel({}, from_end = 1)", loop.name)
+                *extent > 1 ? fmt::format("fewer of them: .peel({}, from_end = 1)", loop_text(loop.name))
                             : "a loop of two iterations or more",
                 loop.name};
 }
@@ -98,7 +98,7 @@ StepResult apply_peel(const ir::Program& program, const StepArguments& arguments
   if (auto refused = require_serial(program, name)) return *refused;
   if (from_begin + from_end == 0)
     return Reason{3, fmt::format("no iteration of {} is to be peeled", name),
-                  fmt::format(".peel({}, from_end = 1), or from_begin = 1", name), name};
+                  fmt::format(".peel({}, from_end = 1), or from_begin = 1", loop_text(name)), name};
   for (const ir::For* loop : find_loops(program.body, name)) {
     if (auto refused = check_loop(*loop, from_begin + from_end)) return *refused;
   }

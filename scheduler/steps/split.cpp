@@ -62,9 +62,9 @@ std::optional<Reason> check_factor(const ir::Program& program, const ir::For& lo
       argument, 1, largest,
       {3,
        {},
-       fmt::format("a factor from 1 to {}{}: .split({} = {})", largest,
+       fmt::format("a factor from 1 to {}{}: {}", largest,
                    needed ? fmt::format(", because {} has {} iterations", loop.name, *needed) : std::string(),
-                   loop.name, std::min<std::int64_t>(64, largest)),
+                   split_text(loop.name, std::min<std::int64_t>(64, largest))),
        loop.name});
 }
 

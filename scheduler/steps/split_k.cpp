@@ -299,11 +299,10 @@ StepResult apply_split_k(const ir::Program& program, const StepArguments& argume
   if (auto missing = require_loop(program, loop)) return *missing;
   if (const ir::LoopRole role = ir::role_of(program.body, loop);
       ir::is_over_output(role) || role == ir::LoopRole::groups)
-    return Reason{
-        3, fmt::format("iterations of {} give different results", loop),
-        fmt::format("a loop over what is summed ({}); of other loops, .split({} = 8) makes such groups",
-                    fmt::join(serial_loops(program, false), ", "), loop),
-        loop};
+    return Reason{3, fmt::format("iterations of {} give different results", loop),
+                  fmt::format("a loop over what is summed ({}); of other loops, {} makes such groups",
+                              fmt::join(serial_loops(program, false), ", "), split_text(loop, 8)),
+                  loop};
   const auto loops = find_loops(program.body, loop);
   if (loops.size() > 1)
     return Reason{2, fmt::format("{} stands in {} places", loop, loops.size()), "one place", loop};

@@ -116,9 +116,9 @@ std::optional<Reason> check_loops(const ir::Program& program, const std::string&
     if (!fits || !serial)
       return Reason{
           2, fmt::format("{} is {}, over {}", name, name_of(loop->kind), ir::print(loop->extent)),
-          fmt::format("a loop that is serial or unrolled, with a power of two of iterations, as .split({} "
-                      "= 8) gives {}.inner",
-                      name, name),
+          fmt::format("a loop that is serial or unrolled, with a power of two of iterations, as {} gives "
+                      "{}.inner",
+                      split_text(name, 8), name),
           name};
   }
   std::size_t inside = 0;

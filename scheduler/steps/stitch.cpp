@@ -191,10 +191,11 @@ class Stitch {
         const ir::BufferRef& made = allocation.buffer;
         const auto reads_it = [&](const Expr& index) { return ir::reads(index, made); };
         if (refused || !std::ranges::any_of(reading.load->indices, reads_it)) return;
-        refused = Reason{4,
-                         fmt::format("{} is read at places of {}, which {} makes inside",
-                                     reading.load->buffer->name, made->name, inner.name),
-                         fmt::format("at = {}, or stitch before that copy", inner.name), made->name};
+        refused =
+            Reason{4,
+                   fmt::format("{} is read at places of {}, which {} makes inside",
+                               reading.load->buffer->name, made->name, inner.name),
+                   fmt::format("at = {}, or stitch before that copy", loop_text(inner.name)), made->name};
       });
     });
     return refused;

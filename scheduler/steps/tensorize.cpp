@@ -238,14 +238,40 @@ class Tensorize {
     if (!of_one_type || there.empty())
       return {5,
               fmt::format("{} of {} and {}", name_, name_of(type), name_of(nest_.right.buffer->dtype)),
-              fmt::format("{}, for factors of f16 or bf16: Tensor<f16, 2>(…) for both",
-                          names_of_tensor_instructions()),
+              accepted_types(),
               {}};
     return {5,
             fmt::format("no instruction is called {}", name_),
             fmt::format("those of {} for {}: {}{}", context_.target.name, name_of(type),
                         fmt::join(there, ", "), did_you_mean(name_, there)),
             {}};
+  }
+
+  /// Which instructions the target has for factors of which types, and where it has none for those that are
+  /// there, which target has.
+  std::string accepted_types() const {
+    const Target& target = context_.target;
+    const DType type = nest_.left.buffer->dtype;
+    std::vector<std::string_view> types, names;
+    const TensorInstruction* newer = nullptr;
+    for (const TensorInstruction& each : tensor_instructions()) {
+      if (has_instruction(target, each)) {
+        if (each.name == name_) types.push_back(name_of(each.operands));
+        if (each.operands == DType::f16) names.push_back(each.name);
+      } else if (each.operands == type && each.lowest_sm != simulated_only) {
+        if (newer == nullptr || each.lowest_sm < newer->lowest_sm) newer = &each;
+      }
+    }
+    std::string accepted;
+    if (!types.empty())
+      accepted =
+          fmt::format("{} of {}: Tensor<{}, 2>(…) for both", name_, fmt::join(types, " or "), types.front());
+    else if (!names.empty())
+      accepted = fmt::format("{}, of f16: Tensor<f16, 2>(…) for both", fmt::join(names, ", "));
+    if (newer != nullptr && type == nest_.right.buffer->dtype)
+      accepted += fmt::format("{}a target from sm_{} on, which has {} for {}",
+                              accepted.empty() ? "" : "; or ", newer->lowest_sm, newer->name, name_of(type));
+    return accepted.empty() ? "a GPU target, and factors of f16 or bf16" : accepted;
   }
 
   /// Sparse tensor cores take two of four, with codes of 16 rows from the first one on; others take all.

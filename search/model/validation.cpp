@@ -38,7 +38,7 @@ void check_parts(const TimingTable& table, const ValidationOptions& options) {
   const std::size_t count = count_of(table.matrices());
   if (count < 2)
     throw UserError("a predictor needs several matrices", "the times to learn from",
-                    count == 1 ? "one matrix" : "none",
+                    count == 1 ? "those of one matrix" : "none",
                     "two or more, so that each can be judged by what the others teach: weft tune on another "
                     "weight, into the same database");
   if (options.folds == 1)

@@ -76,14 +76,15 @@ void require_memory(const Algorithm& algorithm, const std::string& sizes) {
                   fmt::format("at most the {:.0f} bytes of this machine: smaller numbers there", memory));
 }
 
-/// "3x3" or "3" as two numbers.
-std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& flag) {
+/// "3x3" or "3" as two numbers, none below `least`.
+std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& flag,
+                                    std::int64_t least = 1) {
   const auto number = [&](std::string_view part) {
     constexpr std::int64_t most = 1'000'000'000;  // products of three such numbers are far from any end
     const auto value = read_number<std::int64_t>(part);
-    if (!value || *value < 0 || *value > most)
+    if (!value || *value < least || *value > most)
       throw UserError("a flag cannot be read", flag, text,
-                      fmt::format("a number from 0 to {}, or two joined by x: 3x3", most));
+                      fmt::format("a number from {} to {}, or two joined by x: 3x3", least, most));
     return *value;
   };
   const auto cross = text.find('x');
@@ -112,6 +113,18 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   return epilogue;
 }
 
+/// Square filters that so many columns can be of: "1x1, 3x3 or 5x5".
+std::string filters_of(std::int64_t columns) {
+  std::string text = "1x1";
+  std::string last;
+  for (const std::int64_t side : {3, 5, 7, 9, 11}) {
+    if (columns % (side * side) != 0) continue;
+    if (!last.empty()) text += ", " + last;
+    last = fmt::format("{}x{}", side, side);
+  }
+  return last.empty() ? text : text + " or " + last;
+}
+
 Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& matrix) {
   Convolution c;
   c.filters = matrix.rows;
@@ -132,14 +145,14 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   if (area < 1 || matrix.columns % area != 0)
     throw UserError("the filter does not divide the weight's columns", "--filter",
                     fmt::format("{} columns, filter {}", matrix.columns, options.filter),
-                    fmt::format("a filter whose height times width divides {}, the channels being the rest: "
-                                "--filter 1x1 does",
-                                matrix.columns));
+                    fmt::format("a filter whose height times width divides {}, the channels being the rest, "
+                                "such as --filter {}",
+                                matrix.columns, filters_of(matrix.columns)));
   c.channels = matrix.columns / area;
   if (options.image.empty())
     throw UserError("a convolution needs the size of its image", "--image", "nothing", "--image 56x56");
   c.image = pair_of(options.image, "--image");
-  c.pad = pair_of(options.pad, "--pad");
+  c.pad = pair_of(options.pad, "--pad", 0);
   c.stride = pair_of(options.stride, "--stride");
   c.dilation = pair_of(options.dilation, "--dilation");
   c.batch = options.batch;
@@ -158,7 +171,7 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
   if (options.op != "spmm" && options.op != "linear")
     throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
   if (options.n < 1)
-    throw UserError("the dense operand has no columns", "--n", std::to_string(options.n),
+    throw UserError("the dense operand has no columns", "--n", fmt::format("{} columns", options.n),
                     "--n 256, at least 1");
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
@@ -325,6 +338,7 @@ struct Layer {
 
 Layer read_layer(const ProblemOptions& options) {
   Layer layer;
+  dtype_of_text(options.dtype, DType::f32);  // whose error names no option but its own
   layer.matrix = of_option(std::string(options.weights_word), [&] { return read_weights(options); });
   const DType own = is_float(layer.matrix.values.dtype()) ? layer.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);

@@ -31,13 +31,27 @@ std::int64_t number_of(std::string_view recipe, const RecipeKnob& knob, std::str
   return number;
 }
 
+/// "; V is of the format: --format shfl_bw:V=64", where a format that the recipe takes has such a parameter.
+std::string as_of_format(const Recipe& recipe, std::string_view word, std::string_view value) {
+  std::string text;
+  for (const NamedFormat& format : named_formats()) {
+    const bool has =
+        std::ranges::find(format.parameters, word, &FormatParameter::name) != format.parameters.end();
+    const bool nearer = text.empty() || format.name == recipe.name;
+    if (has && nearer && recipe.is_format({std::string(format.name), {}}))
+      text = fmt::format("; {} is of the format: --format {}:{}={}", word, format.name, word, value);
+  }
+  return text;
+}
+
 std::int64_t value_of(const Recipe& recipe, std::string_view word, std::string_view value) {
   const RecipeKnob* const knob = knob_named(recipe.knobs, word);
   if (knob == nullptr) {
     std::vector<std::string_view> words;
     for (const RecipeKnob& known : recipe.knobs) words.push_back(known.name);
     refuse(fmt::format("{} has no such knob", recipe.name), word,
-           fmt::format("{}{}", fmt::join(words, ", "), did_you_mean(word, words)));
+           fmt::format("{}{}{}", fmt::join(words, ", "), did_you_mean(word, words),
+                       as_of_format(recipe, word, value)));
   }
   if (knob->words.empty()) return number_of(recipe.name, *knob, value);
   const auto named = std::ranges::find(knob->words, value);

@@ -86,8 +86,12 @@ int run(const TrainVerb& options) {
   how.validation.labelling.threshold = options.threshold;
   how.heights = heights_of(options.heights);
   how.leaves = options.leaves;
-  const Study found =
-      study(table, how, [](const std::string& text) { fmt::print(stderr, "judging: {}\n", text); });
+  if (options.folds == 1)
+    throw UserError("one part cannot be judged by others", "--cv", "1",
+                    "2 or more, or 0: each matrix by all others");
+  const Study found = of_option(fmt::format("--db {}", fmt::join(options.databases, " ")), [&] {
+    return study(table, how, [](const std::string& text) { fmt::print(stderr, "judging: {}\n", text); });
+  });
   Labelling labelling = how.validation.labelling;
   labelling.normalised = !options.raw;
   const auto line_of = [&](const char* model) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace weft {
 namespace {
@@ -73,20 +74,34 @@ BestKernel best_kernel_of(std::string_view json, const std::string& origin, Call
 
 namespace {
 
-/// What is another one in the use: "N = 196, asked for 64". Nothing where there is none.
-std::string difference(const BestKernel& best, const BestUse& use) {
+/// What is another one in the use, "tuned for N = 196, asked for 64", and which option would say it, where
+/// one does.
+struct Difference {
+  std::string text, option;
+};
+
+/// The devices that run kernels of the target.
+std::string devices_of(const std::string& target) {
+  return target == "cpu" ? "--device cpu"
+                         : fmt::format("--target {}, --device cuda or sim:{}", target, target);
+}
+
+/// The first one; nothing where there is none.
+std::optional<Difference> difference(const BestKernel& best, const BestUse& use) {
   const Record& record = best.record;
-  const auto differs = [](const std::string& name, const auto& tuned, const auto& asked) {
-    return fmt::format("tuned for {}{}{}, asked for {}", name, name.empty() ? "" : " ", tuned, asked);
+  const auto differs = [](const std::string& name, const auto& tuned, const auto& asked,
+                          const std::string& option = {}) {
+    return Difference{
+        fmt::format("tuned for {}{}{}, asked for {}", name, name.empty() ? "" : " ", tuned, asked), option};
   };
   if (!record.target.name.empty() && architecture_of(record.target.name) != architecture_of(use.target.name))
-    return differs("", record.target.name, use.target.name);
+    return differs("", record.target.name, use.target.name, devices_of(record.target.name));
   const Operand& output = use.algorithm.operands[use.algorithm.output.operand];
   const std::string algorithm = record.problem.word("algorithm"), dtype = record.problem.word("dtype");
   if (!algorithm.empty() && algorithm != use.algorithm.text())
     return differs("", algorithm, use.algorithm.text());
   if (!dtype.empty() && dtype != name_of(output.dtype))
-    return differs("elements of", dtype, name_of(output.dtype));
+    return differs("elements of", dtype, name_of(output.dtype), "--dtype " + dtype);
   const bool open = std::ranges::any_of(use.algorithm.indices,
                                         [](const IndexVariable& index) { return !index.extent.is_static(); });
   std::map<std::string, std::int64_t> asked;
@@ -95,19 +110,21 @@ std::string difference(const BestKernel& best, const BestUse& use) {
     if (index.extent.is_static()) asked["extent_" + index.name] = index.extent.value;
   for (const auto& [name, size] : record.problem.sizes) {
     const auto found = asked.find(name);
-    if (found != asked.end() && found->second != size) return differs(name + " =", size, found->second);
+    if (found != asked.end() && found->second != size)
+      return differs(name + " =", size, found->second, name == "N" ? fmt::format("--n {}", size) : "");
   }
   if (!best.format.empty() && best.format != use.format.text())
-    return differs("format", best.format, use.format.text());
+    return differs("format", best.format, use.format.text(), "--format " + best.format);
   return {};
 }
 
-void refuse(const BestKernel& best, const std::string& origin, const std::string& found) {
+void refuse(const BestKernel& best, const std::string& origin, const Difference& found) {
   throw UserError(
       "a tuned schedule does not fit the problem", origin,
-      fmt::format("{} (it is of {})", found, name_of_problem(best.record)),
-      fmt::format("what it was tuned for; else another weft tune, or its \"schedule\" list in a file "
+      fmt::format("{} (it is of {})", found.text, name_of_problem(best.record)),
+      fmt::format("what it was tuned for{}; else another weft tune, or its \"schedule\" list in a file "
                   "of its own{}",
+                  found.option.empty() ? "" : ": " + found.option,
                   best.format.empty() ? "" : ", with --format " + best.format));
 }
 
@@ -118,18 +135,18 @@ void require_weights(const BestKernel& best, const std::string& origin, const We
   for (const auto& [name, asked] : {std::pair{"M", matrix.rows}, {"K", matrix.columns}}) {
     const auto tuned = sizes.find(name);
     if (tuned != sizes.end() && tuned->second != asked)
-      refuse(best, origin, fmt::format("tuned for {} = {}, asked for {}", name, tuned->second, asked));
+      refuse(best, origin, {fmt::format("tuned for {} = {}, asked for {}", name, tuned->second, asked), {}});
   }
   const std::string& pattern = best.record.pattern.hash;
   if (!pattern.empty() && pattern != hash_of_pattern(matrix))
     refuse(best, origin,
-           fmt::format("tuned for other weights: {} stored, here {}, at other places",
-                       best.record.pattern.stored, matrix.stored()));
+           {fmt::format("tuned for other weights: {} stored, here {}, at other places",
+                        best.record.pattern.stored, matrix.stored()),
+            {}});
 }
 
 void require_fits(const BestKernel& best, const std::string& origin, const BestUse& use) {
-  const std::string found = difference(best, use);
-  if (!found.empty()) refuse(best, origin, found);
+  if (const auto found = difference(best, use)) refuse(best, origin, *found);
   if (!use.algorithm.takes_any_weights()) require_weights(best, origin, use.matrix);
 }
 

@@ -152,17 +152,36 @@ class Tuner {
         pool_([this](const std::string& request) { return trials_.serve(request); }, options.measure,
               options.jobs) {
     for (const Space& space : spaces) formats_.insert(format_of(space, problem).text());
-    if (candidates_.size() == 0)
-      throw InfeasibleError("there is nothing to tune",
-                            fmt::format("{} in {} on {}", problem.kernel,
-                                        formats_.empty() ? problem.what.format.text()
-                                                         : fmt::format("{}", fmt::join(formats_, ", ")),
-                                        target.name),
-                            "no point that fits",
-                            "another format or target; weft check says which limit is in the way");
+    if (candidates_.size() == 0) refuse_empty(problem, target);
     find_device(problem, target);
     result_.points = candidates_.size();
     status().limit = std::min<std::int64_t>(options.trials, static_cast<std::int64_t>(candidates_.size()));
+  }
+
+  /// Why no point fits: of a single space, which is that of a schedule or of a recipe that was asked for,
+  /// what clashes; of several, where to ask.
+  [[noreturn]] void refuse_empty(const TrialProblem& problem, const Target& target) const {
+    const std::string where = fmt::format(
+        "{} in {} on {}", problem.kernel,
+        formats_.empty() ? problem.what.format.text() : fmt::format("{}", fmt::join(formats_, ", ")),
+        target.name);
+    if (spaces_.size() == 1 && options_.only.empty()) {
+      const Space& space = spaces_.front();
+      const Feasibility found = space.complete({});
+      if (found.answer == Answer::infeasible)
+        throw InfeasibleError(
+            "there is nothing to tune", where,
+            fmt::format("no point that fits: {}",
+                        explain(found.clashes.front(),
+                                [&space](const std::string& knob, std::int64_t value) {
+                                  return space.word_of(knob, value);
+                                })),
+            fmt::format("a schedule that asks for no more{}: smaller parts of loops, other values "
+                        "of its knobs, or another target",
+                        space.knobs().empty() ? "" : " at one of its points"));
+    }
+    throw InfeasibleError("there is nothing to tune", where, "no point that fits",
+                          "another format or target; weft check says which limit is in the way");
   }
 
   TuneResult run(const TrialProblem& problem, const Target& target) {

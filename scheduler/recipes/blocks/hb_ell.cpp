@@ -276,7 +276,8 @@ class Blocks {
     schedule_.tensorize(instruction());
     if (groups_ > 1) schedule_.bind(schedule_.split_k(blocks, groups_, second_pass), block_z);
     const Algorithm& algorithm = schedule_.algorithm();
-    const std::int64_t line = std::min(tile_.columns_each, longest_line);
+    // Lines are a power of two long; that of 48 columns are three of 16.
+    const std::int64_t line = std::min(tile_.columns_each & -tile_.columns_each, longest_line);
     schedule_.reorder_writeback(algorithm.operands[algorithm.output.operand].name, weft::columns = line);
     return std::move(schedule_);
   }

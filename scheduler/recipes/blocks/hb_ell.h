@@ -46,5 +46,6 @@ std::span<const KnobField<HbEllKnobs>> hb_ell_knobs();
 /// their ranges (recipe.cpp) and for those that do not fit, from the step that would follow them.
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs = {}, CallPlace place = {});
+WEFT_RECIPE_REFUSED(hb_ell, const HbEllKnobs& = {}, CallPlace = {})
 
 }  // namespace weft

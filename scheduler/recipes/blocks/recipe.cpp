@@ -54,7 +54,7 @@ Recipe hb_ell_recipe() {
       .why_not = why_no_hb_ell,
       .choices = hb_ell_choices,
       .choose = hb_ell_point,
-      .write = written<hb_ell, hb_ell_knobs>,
+      .write = written<HbEllKnobs, hb_ell, hb_ell_knobs>,
       .time = bounds::of_blocks,
   };
 }

@@ -57,6 +57,7 @@ std::span<const KnobField<CpuRows>> cpu_rows_knobs();
 /// targets, weights and algorithms, for knobs out of their ranges, and for knobs that exclude one another.
 Schedule cpu_rows(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuRows& knobs = {}, CallPlace place = {});
+WEFT_RECIPE_REFUSED(cpu_rows, const CpuRows& = {}, CallPlace = {})
 
 /// Which loop of an algorithm is what to the recipe.
 struct CpuNest {

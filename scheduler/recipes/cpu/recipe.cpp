@@ -87,7 +87,7 @@ Recipe cpu_rows_recipe() {
       .why_not = why_no_cpu_rows,
       .choices = cpu_rows_choices,
       .choose = choose,
-      .write = written<cpu_rows, cpu_rows_knobs>,
+      .write = written<CpuRows, cpu_rows, cpu_rows_knobs>,
       .time = time_of_cpu_rows,
   };
 }

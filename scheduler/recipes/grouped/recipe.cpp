@@ -143,7 +143,7 @@ Recipe shfl_bw_recipe() {
       "--device sim:sm_80 --format shfl_bw:V=64 --recipe shfl_bw:tile_n=64,stages=3";
   recipe.why_not = why_no_shfl_bw;
   recipe.choose = point<of_groups>;
-  recipe.write = written<shfl_bw, shfl_bw_knobs>;
+  recipe.write = written<ShflBwKnobs, shfl_bw, shfl_bw_knobs>;
   recipe.time = time_of_groups;
   return recipe;
 }
@@ -157,7 +157,7 @@ Recipe v_n_m_recipe() {
       "--format n_m --recipe v_n_m:tile_n=64";
   recipe.why_not = why_no_v_n_m;
   recipe.choose = point<of_pairs>;
-  recipe.write = written<v_n_m, shfl_bw_knobs>;
+  recipe.write = written<ShflBwKnobs, v_n_m, shfl_bw_knobs>;
   recipe.time = time_of_pairs;
   return recipe;
 }

@@ -62,5 +62,6 @@ std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs();
 /// them.
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs = {}, CallPlace place = {});
+WEFT_RECIPE_REFUSED(shfl_bw, const ShflBwKnobs& = {}, CallPlace = {})
 
 }  // namespace weft

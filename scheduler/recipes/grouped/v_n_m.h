@@ -23,5 +23,6 @@ namespace weft {
 /// fit.
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs = {}, CallPlace place = {});
+WEFT_RECIPE_REFUSED(v_n_m, const ShflBwKnobs& = {}, CallPlace = {})
 
 }  // namespace weft

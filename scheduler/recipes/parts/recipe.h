@@ -80,8 +80,12 @@ struct Recipe {
                 const Ceilings& ceilings) = nullptr;
 };
 
-/// Recipe::write of a recipe that is called with a struct of knobs, whose fields `Fields` names.
-template <auto Make, auto Fields>
+/// A recipe that is called with a struct of knobs.
+template <class Knobs>
+using RecipeWithKnobs = Schedule(Algorithm, std::shared_ptr<const SparseTensor>, const Target&, const Knobs&,
+                                 CallPlace);
+/// Recipe::write of one, whose knobs `Fields` names.
+template <class Knobs, RecipeWithKnobs<Knobs>* Make, std::span<const KnobField<Knobs>> (*Fields)()>
 Schedule written(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const KnobValues& point, CallPlace place) {
   return Make(std::move(algorithm), std::move(weights), target, knobs_of(Fields(), point), place);

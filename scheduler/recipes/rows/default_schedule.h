@@ -16,6 +16,7 @@ namespace weft {
 /// formats that store by column or by entry give each thread its columns.
 Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                           const Target& target, CallPlace place = {});
+WEFT_RECIPE_REFUSED(default_schedule, CallPlace = {})
 
 /// The default schedule, where a recipe leaves a target to that. UserError where a knob was given: nothing
 /// would follow it. `given` names them, or is empty.

@@ -43,7 +43,7 @@ Recipe sparsert_recipe() {
           "--recipe sparsert:form=baked,rows=32",
       .why_not = why_no_sparsert,
       .choices = sparsert_choices,
-      .write = written<sparsert, sparsert_knobs>,
+      .write = written<SparseRtKnobs, sparsert, sparsert_knobs>,
       .time = bounds::of_unstructured,
   };
 }

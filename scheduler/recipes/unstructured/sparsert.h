@@ -88,6 +88,7 @@ std::span<const KnobField<SparseRtKnobs>> sparsert_knobs();
 /// warps or shared memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {}, CallPlace place = {});
+WEFT_RECIPE_REFUSED(sparsert, const SparseRtKnobs& = {}, CallPlace = {})
 
 /// Whether blocks of so many rows as they come have such unequal numbers of entries that dealing is worth it.
 /// `begin`: the first entry of each row, and the end of the last.

@@ -94,7 +94,7 @@ class BlockNest {
     }
     for (const ir::For& loop : chain_.loops) {
       if (ir::is_over_output(loop.role) && !counts(loop, swmma_block))
-        accepted += fmt::format(": .split({} = {}) first, {}.outer outside of these", loop.name, swmma_block,
+        accepted += fmt::format(": {} first, {}.outer outside of these", split_text(loop.name, swmma_block),
                                 loop.name);
     }
     return refused(found, accepted);

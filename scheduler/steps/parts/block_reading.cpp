@@ -36,8 +36,8 @@ class FindReading {
       if (!known || known->begin != 0)
         return Reason{
             4, fmt::format("an iteration of {} reads as many blocks as {} has iterations", loop.name, name),
-            fmt::format("one block an iteration, at = {}, or .split({} = 2) first and at = {}.outer", name,
-                        name, name),
+            fmt::format("one block an iteration, at = {}, or {} first and at = {}", loop_text(name),
+                        split_text(name, 2), loop_text(name + ".outer")),
             name};
       if (const Expr end = end_of(name, loop.body); end.defined())
         return Reason{4, fmt::format("blocks that are not there are kept out by {}", ir::print(end)),

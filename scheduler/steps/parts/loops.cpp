@@ -48,7 +48,7 @@ std::optional<Reason> require_loop(const ir::Program& program, const std::string
   const auto parts = split_names(name);
   std::string meant;
   if (whole != names.end()) {
-    meant = fmt::format("; .split({} = 64) makes {}", *whole, fmt::join(split_names(*whole), " and "));
+    meant = fmt::format("; {} makes {}", split_text(*whole, 64), fmt::join(split_names(*whole), " and "));
   } else if (std::ranges::count(names, parts.front()) > 0) {
     meant = fmt::format("; {} was split: {}", name, fmt::join(parts, " or "));
   } else if (const std::string_view nearest = nearest_name(name, candidates); !nearest.empty()) {

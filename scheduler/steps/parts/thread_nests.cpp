@@ -75,7 +75,7 @@ std::optional<Reason> require_fitting_threads(const ir::Program& program, LoopKi
     if (refused || others * known(loop) <= most) return;
     const std::string word(ir::name_of(axis));
     const std::string instead = axis == LoopKind::lane
-                                    ? fmt::format(".bind({}, warp) for one of them", loop.name)
+                                    ? fmt::format(".bind({}, warp) for one of them", loop_text(loop.name))
                                     : fmt::format("{} of at most {} iterations", loop.name, most / others);
     refused = Reason{number,
                      fmt::format("{}, each bound to {}: {} = {} {}s of a block", names, word, numbers,
