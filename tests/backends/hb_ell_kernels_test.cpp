@@ -148,6 +148,7 @@ TEST(HbEllKernels, FollowTheirKnobs) {
   options.assemble = false;
   for (const HbEllKnobs& knobs : {HbEllKnobs{.tile_n = 128, .warp_n = 32},
                                   {.tile_n = 64, .warp_n = 64, .stages = 1},
+                                  {.tile_n = 96, .warp_n = 48},
                                   {.tile_n = 256, .stages = 2, .groups = 3}})
     expect_right(scheduled(problem, formats::hb_ell(), "sm_80", knobs), problem, Device::simulator("sm_80"),
                  options);

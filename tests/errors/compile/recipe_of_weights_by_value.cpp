@@ -1,11 +1,10 @@
 // expect: weft: the weights of a recipe are not packed and shared
 // expect: accepted: std::make_shared<const SparseTensor>(pack(weights, formats::csr()))
-// fix: return sparsert(algorithm, std::make_shared<const SparseTensor>(pack(weights, formats::csr())),
-// target, {.rows = 8});
+// fix: return sparsert(algorithm, std::make_shared<const SparseTensor>(weights), target, {.rows = 8});
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 using namespace weft;
 
-Schedule program(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target) {
-  return sparsert(algorithm, pack(weights, formats::csr()), target, {.rows = 8});  // here
+Schedule program(const Algorithm& algorithm, const SparseTensor& weights, const Target& target) {
+  return sparsert(algorithm, weights, target, {.rows = 8});  // here
 }

@@ -1,6 +1,6 @@
 // expect: k.group has 64 iterations
-// expect: accepted: a constant number of at most 32: .split(LoopName("k.group") = 32) first, then
-// k.group.inner fix: s.split(LoopName("k.group") = 32).bind("k.group.inner", warp);
+// expect: a constant number of at most 32: .split(LoopName("k.group") = 32) first
+// fix: s.split(LoopName("k.group") = 32).bind("k.group.inner", warp);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,7 +1,7 @@
 // expect: mma_m16n8k8 of bf16 and bf16
-// expect: accepted: mma_m16n8k8 of f16: Tensor<f16, 2>(…) for both; or a target from sm_80 on, which has
-// mma_m16n8k16 for bf16 fix: Schedule s = schedule(product(DType::f16), as(formats::dense(), DType::f16),
-// target_named("sm_75"));
+// expect: accepted: mma_m16n8k8 of f16: Tensor<f16, 2>(…) for both
+// expect: or a target from sm_80 on, which has mma_m16n8k16 for bf16
+// fix: const DType type = DType::f16;
 #include "illegal_program.h"
 #include "illegal_recipe.h"
 #include "illegal_schedule.h"
@@ -10,8 +10,8 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(tensorize_bf16_on_an_older_gpu) {
-  Schedule s =
-      schedule(product(DType::bf16), as(formats::dense(), DType::bf16), target_named("sm_75"));  // there
+  const DType type = DType::bf16;  // there
+  Schedule s = schedule(product(type), as(formats::dense(), type), target_named("sm_75"));
   s.split(m = 64, n = 64, k = 32).split(m.inner = 16);
   s.reorder(m.outer, n.outer, k.outer, m.inner.outer, m.inner.inner, n.inner, k.inner);
   s.bind(m.inner.outer, warp);

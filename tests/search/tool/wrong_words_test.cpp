@@ -119,7 +119,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --n 8 --format bcsr:b=99999999999999999999", "b"},
       {"verify --weights w.npy --n 8 --format ''", "format"},
       {"verify --weights w.npy --op ''", "spmm, spmv, linear or conv2d"},
-      {"verify --weights w.npy --op conv2d --filter 1x1 --image 0x0", "image height"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 0x0", "a number from 1 to"},
       {"verify --weights w.npy --op conv2d --filter 0x0 --image 4x4", "--filter"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image -4x4", "--image"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image x", "--image"},
@@ -129,8 +129,8 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --op conv2d --filter 5x5 --image 9x9", "the filter does not divide"},
       {"verify --weights filter.npy --op conv2d --filter 1x1 --image 9x9", "--filter 3x3, or none"},
       {"verify --weights w.npy --op conv2d --filter 4x4 --image 3x3", "the filter does not fit the image"},
-      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --stride 0", "stride"},
-      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --dilation 0", "dilation"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --stride 0", "--stride"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --dilation 0", "--dilation"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --pad -1", "--pad"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --batch -1", "batch"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --batch 0", "batch"},
@@ -225,6 +225,8 @@ TEST_F(WrongWordsTest, AScheduleThatLeavesAGpuIdleIsToldOf) {
 TEST_F(WrongWordsTest, ANamedRecipeIsFollowedOrRefused) {
   const WrongWords all[] = {
       {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw", "--format shfl_bw:V=64"},
+      {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw:V=64",
+       "V is of the format: --format shfl_bw:V=64"},
       {"run --weights w.npy --n 8 --device sim:sm_80 --recipe v_n_m", "--format column_quads"},
       {"compile --weights w.npy --n 8 --recipe hb_ell -o out", "--format hb_ell"},
       {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe sparsert --format ell", "--format csr"},
