@@ -56,10 +56,11 @@ std::shared_ptr<const SparseTensor> weights_of(const Size& size, const std::stri
 Schedule clustered(const Size& size, const std::string& format, ShflBwKnobs knobs, DType dtype = DType::f16,
                    const Epilogue& epilogue = {}) {
   if (!knobs.cluster) knobs.cluster = 2;
-  const auto recipe = format.starts_with("n_m") || format.starts_with("v_n_m") ? v_n_m : shfl_bw;
-  Schedule s =
-      recipe(spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, epilogue),
-             weights_of(size, format, dtype), target_named("sm_90a"), knobs, std::source_location::current());
+  const bool in_pairs = format.starts_with("n_m") || format.starts_with("v_n_m");
+  const Algorithm product = spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, epilogue);
+  const auto weights = weights_of(size, format, dtype);
+  const Target& target = target_named("sm_90a");
+  Schedule s = in_pairs ? v_n_m(product, weights, target, knobs) : shfl_bw(product, weights, target, knobs);
   EXPECT_TRUE(s.program().cluster.has_value()) << s.cpp();
   return s;
 }
