@@ -55,7 +55,9 @@ class Baking {
     for (const ir::BufferRef& buffer : result.buffers) {
       const bool is_list = buffer->dtype == DType::i32 && buffer->shape.size() == 1;
       if (weights_.holds(buffer) && !is_list && ir::uses(result.body, buffer))
-        return other_shape("reads of " + buffer->name + " beside the sum, as of a staged copy");
+        return Reason{4, fmt::format("{} is read beside the sum too, as for a staged copy", buffer->name),
+                      "reads of it inside the sum alone: leave out the step that copies what it is read for",
+                      loop_};
     }
     std::erase_if(result.buffers, [&](const ir::BufferRef& buffer) {
       if (!weights_.holds(buffer)) return false;
