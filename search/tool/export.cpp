@@ -174,16 +174,15 @@ int run(const ExportVerb& options) {
 void add_export(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<ExportVerb>(
       app, action, "export", "write kernels as a folder that other projects build and use",
-      "The folder needs nothing of weft, and a C compiler alone to build. Where several of --n take a\n"
-      "size, the one expected to be the fastest runs, or measured in --db; with --schedule the first:\n"
-      "--n 8:4096:8,1:4096 has a kernel of its own for rows that begin aligned.\n"
+      "The folder needs nothing of weft, and a C compiler alone to build. Of several kernels for a size the\n"
+      "one expected to be the fastest runs: --n 8:4096:8,1:4096 has one of its own for aligned rows.\n"
       "Example: weft export --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn -o DIR",
       run);
   add_problem_flags(verb, options.problem);
   verb.remove_option(verb.get_option("--n"));
   begin_group(verb, "Problem");
   add_option(verb, "--n", options.sizes,
-             "columns: 1:512, 8:4096:8 for multiples of 8, 4096 for that one; several joined by commas", "N");
+             "columns: 1:512, 8:4096:8 for multiples of 8, or 4096; several by commas", "N");
   begin_group(verb, "Schedule");
   add_choice_flags(verb, options.problem);
   add_list(verb, "--archs", options.architectures, "see weft targets; with commas");

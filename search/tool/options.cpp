@@ -262,8 +262,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
 
 void add_choice_flags(CLI::App& app, ProblemOptions& options) {
   begin_group(app, "Schedule");
-  add_option(app, "--db", options.databases, "trials of weft tune to choose by", "FILE");
-  add_option(app, "--tree", options.tree, "of weft train, in place of the one that ships", "FILE");
+  add_option(app, "--db", options.databases, "trials to choose by", "FILE");
+  add_option(app, "--tree", options.tree, "of weft train, likewise", "FILE");
 }
 
 void add_emitter_flag(CLI::App& app, std::string& emitter) {
