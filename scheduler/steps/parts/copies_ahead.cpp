@@ -7,6 +7,7 @@
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
