@@ -52,11 +52,12 @@ std::vector<Wanted> wanted_by(const RecordFilter& filter) {
       {"--measure", filter.measure, {.measure = filter.measure}, [](const Record& r) { return r.measure; }},
       {"--recipe", filter.recipe, {.recipe = filter.recipe}, [](const Record& r) { return r.recipe; }},
       {"--format", filter.format, {.format = filter.format}, [](const Record& r) { return r.pattern.kind; }}};
-  for (const auto& [name, size] : filter.sizes)
-    all.push_back(
-        {"--" + name, std::to_string(size), {.sizes = {{name, size}}}, [name = name](const Record& r) {
-           return std::to_string(r.problem.size(name));
-         }});
+  for (const auto& [name, size] : filter.sizes) {
+    const std::string asked = name;
+    all.push_back({"--" + asked, std::to_string(size), {.sizes = {{asked, size}}}, [asked](const Record& r) {
+                     return std::to_string(r.problem.size(asked));
+                   }});
+  }
   std::erase_if(all, [](const Wanted& one) { return one.value.empty(); });
   return all;
 }
