@@ -61,8 +61,20 @@ class Chooser {
            std::ranges::find(options_.recipes, recipe.name) != options_.recipes.end();
   }
 
+  void require_trial_of_problem(const StoredRecord& trial) const {
+    const Record& record = trial.record;
+    const std::int64_t m = record.problem.size("M"), k = record.problem.size("K");
+    if ((m == 0 || m == matrix_->rows) && (k == 0 || k == matrix_->columns)) return;
+    throw UserError("a trial is of another problem",
+                    fmt::format("ChoiceOptions::records, line {}", trial.line),
+                    fmt::format("weights of {} x {}", m, k),
+                    fmt::format("trials of weights of {} x {}, or none", matrix_->rows, matrix_->columns));
+  }
+
   void take_measured(Choice& choice) const {
-    for (const auto& [record, line] : options_.records) {
+    for (const StoredRecord& stored : options_.records) {
+      require_trial_of_problem(stored);
+      const Record& record = stored.record;
       const auto time = record.time_of_correct();
       const Recipe* recipe = recipe_named(record.recipe);
       if (!time || recipe == nullptr || !takes(*recipe)) continue;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/step_arguments.h>
@@ -131,8 +132,12 @@ Space::Space(Parts all) : parts_(std::make_shared<const Parts>(std::move(all))) 
     for (const Constraint& constraint : *list) {
       internal_check(conditions.insert(constraint.name).second,
                      "two conditions are called " + constraint.name);
-      for (const std::string& knob : knobs_of(constraint))
-        internal_check(names.count(knob) != 0, constraint.name + " is about " + knob + ", which is no knob");
+      for (const std::string& knob : knobs_of(constraint)) {
+        if (names.contains(knob)) continue;
+        throw UserError("a condition of a space is about no knob",
+                        recipe() + ", condition " + constraint.name, knob,
+                        fmt::format("{}", fmt::join(names, ", ")));
+      }
     }
   }
 }

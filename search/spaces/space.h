@@ -72,7 +72,7 @@ class Space {
     std::function<std::optional<KnobValues>()> usual = {};  ///< empty: not known
     std::vector<RecipeKnob> words = {};  ///< how the recipe's knobs are written, where they are no numbers
   };
-  /// InternalError when two knobs have one name, a knob has no values, or a condition uses another variable.
+  /// InternalError when two knobs have one name or one has no values; UserError for conditions about none.
   explicit Space(Parts all);
 
   const std::string& recipe() const { return parts_->recipe; }

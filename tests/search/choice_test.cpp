@@ -209,6 +209,16 @@ TEST(Choice, WhatWasMeasuredStandsFirst) {
   EXPECT_THAT(choice.text(), HasSubstr("default in csr, 5e+03 us; second sparsert"));
   EXPECT_THAT(choice.text(), HasSubstr("cuBLAS f32 12.5 us: stay dense"));
   EXPECT_EQ(choice.faster(), Faster::dense);
+  record.problem.sizes = {{"M", 512}, {"K", 160}, {"N", 256}};
+  const std::vector<StoredRecord> others{{record, 7}};
+  try {
+    chosen(problem, "sm_90a", {.records = others});
+    FAIL() << "times of other weights were taken";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("records, line 7"));
+    EXPECT_THAT(error.what(), HasSubstr("weights of 512 x 160"));
+    EXPECT_THAT(error.what(), HasSubstr("trials of weights of 512 x 512, or none"));
+  }
 }
 
 TEST(Choice, ARefusedWayGivesWayToTheNext) {
