@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/backends/export/check.h>
 #include <weft/backends/export/kernel_order.h>
 #include <weft/dsl/arithmetic.h>
 
@@ -27,7 +28,13 @@ std::vector<std::size_t> fastest_first(const TargetGroup& group, std::int64_t be
   for (std::size_t i = 0; i < group.variants.size(); ++i) {
     const Range& range = group.variants[i].range;
     const std::int64_t first = ceil_divide(begin, range.multiple) * range.multiple;
-    if (first < end && range.has(first)) timed.emplace_back(group.variants[i].microseconds(first), i);
+    if (first >= end || !range.has(first)) continue;
+    const double microseconds = group.variants[i].microseconds(first);
+    if (!(microseconds >= 0))
+      refuse("a kernel of a package says no time", fmt::format("export, kernel {}", i + 1),
+             fmt::format("{} us at size {}", microseconds, first),
+             "PackageKernel::microseconds of 0 and more, or none of any kernel");
+    timed.emplace_back(microseconds, i);
   }
   std::ranges::sort(timed);
   std::vector<std::size_t> kernels;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/check_weights.h>
+#include <weft/scheduler/recipes/parts/written.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/model/bound.h>
@@ -329,7 +330,7 @@ Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const Weigh
     if (packed == nullptr || packed->format() != format)
       packed = std::make_shared<const SparseTensor>(pack(weights, format));
     Schedule schedule =
-        recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()), CallPlace());
+        schedule_by(recipe, algorithm, std::move(packed), target, way.point.value_or(KnobValues()));
     if (is_left_to_default(recipe, schedule))
       throw UserError("a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
                       "weights and a target of which it takes more than the default schedule would");

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/scheduler/recipes/parts/written.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/model/predict.h>
 
@@ -32,11 +33,8 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
   const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
   const Recipe& recipe = recipe_for(problem.format);
   try {
-    return {recipe.write(problem.algorithm, weights, target, {}, CallPlace()),
-            std::string(recipe.name),
-            {},
-            false,
-            {}};
+    return {
+        schedule_by(recipe, problem.algorithm, weights, target, {}), std::string(recipe.name), {}, false, {}};
   } catch (const UserError&) {
     return {default_schedule(problem.algorithm, weights, target), "default", {}, false, {}};
   }

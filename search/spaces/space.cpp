@@ -4,6 +4,7 @@
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/step_arguments.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/scheduler/recipes/parts/written.h>
 #include <weft/search/records/records.h>
 #include <weft/search/spaces/replay.h>
 #include <weft/search/spaces/space.h>
@@ -91,7 +92,7 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
       throw UserError(fmt::format("a point of {} lacks a knob of its form", recipe.name),
                       problem.algorithm.name, broken->name, broken->text);
     const Format format = recipe.format_of ? recipe.format_of(problem.format, point) : problem.format;
-    return recipe.write(problem.algorithm, packed->in(format), target, point, CallPlace());
+    return schedule_by(recipe, problem.algorithm, packed->in(format), target, point);
   };
   Space::Parts parts{.recipe = std::string(recipe.name),
                      .target = target.name,

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace weft::tool {
@@ -126,9 +127,13 @@ Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const P
                  const Target& target) {
   std::vector<StoredRecord> trials = trials_of(options);
   keep_trials_of(algorithm, matrix, options, target, trials);
-  const Predictor predictor = named_predictor(options);
-  if (!options.tree.empty()) warn_of_target(predictor, target);
-  ChoiceOptions with{.records = trials, .predictor = &predictor};
+  ChoiceOptions with{.records = trials};
+  std::optional<Predictor> given;
+  if (!options.tree.empty()) {
+    given = named_predictor(options);
+    warn_of_target(*given, target);
+    with.predictor = &*given;
+  }
   if (options.format != automatic)
     with.formats = {of_option("--format", [&] { return parse_format(options.format); })};
   if (options.recipe != automatic) with.recipes = {parse_recipe(options.recipe).recipe->name};

@@ -454,6 +454,8 @@ TEST(Export, TheFastestKernelOfASizeRuns) {
             "choose_sm_80(int64_t n) {\n  if (n <= 7) {\n    " + of_any +
                 "\n    return -1;\n  }\n  if (n <= 63) {\n    " + of_any + "\n    " + of_aligned +
                 "\n    return -1;\n  }\n  " + of_aligned + "\n  " + of_any + "\n  return -1;");
+  EXPECT_THAT(refusal({{aligned, 8, 512, steady}, {any, 1, 512, [](std::int64_t) { return NAN; }}}),
+              HasSubstr("export, kernel 2"));
   // A kernel of which nothing is known leaves them as they were given.
   EXPECT_EQ(choice_in({{aligned, 8, 512}, {any, 1, 512, growing}}),
             "choose_sm_80(int64_t n) {\n  " + of_aligned + "\n  " + of_any + "\n  return -1;");

@@ -10,6 +10,7 @@
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/scheduler/recipes/parts/written.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 
@@ -140,6 +141,20 @@ TEST(AddRecipe, WhatIsNoneIsRefusedAndNotAdded) {
   recipe.choices = nullptr;
   EXPECT_THAT(refusal(recipe), testing::HasSubstr("choices = nullptr"));
   EXPECT_EQ(recipes().size(), before);
+}
+
+TEST(AddRecipe, WhatItsFunctionThrowsIsToldAsItsOwn) {
+  Recipe recipe = *recipe_named("default");
+  recipe.name = "of_mine";
+  recipe.write = [](Algorithm, std::shared_ptr<const SparseTensor>, const Target&, const KnobValues& point,
+                    CallPlace) -> Schedule { throw std::out_of_range("no " + std::to_string(point.size())); };
+  try {
+    schedule_by(recipe, {}, nullptr, target_named("cpu"), {});
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.report().where, "recipe of_mine, write");
+    EXPECT_EQ(error.report().found, "no 0");
+  }
 }
 
 }  // namespace
