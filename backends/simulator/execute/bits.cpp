@@ -28,6 +28,13 @@ Handler on_predicates(const Instruction&, Operation& operation) {
   };
 }
 
+/// On words: `decides` says which sign of one source is enough to know the result's.
+template <auto function, std::uint32_t decides>
+Handler on_bits(const Instruction& instruction, Operation& operation) {
+  operation.flags |= decides;
+  return lanewise_over<AnyBits, function>(instruction, operation);
+}
+
 /// Any function of three bits: the table's bit (a * 4 + b * 2 + c).
 inline U32 look_up(std::size_t table, U32 a, U32 b, U32 c) {
   const auto entry = [&](unsigned at) {
@@ -216,9 +223,9 @@ constexpr auto extended = []<class T>(T a, U32 width) {
 
 constexpr Opcode table[] = {
     {"and", on_predicates<both, decided_by_false>, 3},
-    {"and", lanewise_over<AnyBits, both>, 3},
+    {"and", on_bits<both, decided_by_false>, 3},
     {"or", on_predicates<either, decided_by_true>, 3},
-    {"or", lanewise_over<AnyBits, either>, 3},
+    {"or", on_bits<either, decided_by_true>, 3},
     {"xor", on_predicates<exactly_one>, 3},
     {"xor", lanewise_over<AnyBits, exactly_one>, 3},
     {"not", on_predicates<inverse>, 2},

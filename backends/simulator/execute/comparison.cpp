@@ -188,6 +188,15 @@ Combination combination_of(const Instruction& instruction) {
   return Combination::none;
 }
 
+/// a < 0, 0 <= a, and the same by a > -1, a <= -1.
+bool is_of_sign(const Instruction& instruction, Type type, const std::string& comparison) {
+  const ptx::Operand& second = instruction.operands[2];
+  if (type != Type::s32 || second.kind != ptx::Operand::Kind::integer) return false;
+  const auto value = static_cast<std::int32_t>(second.bits);
+  return value == 0 ? comparison == "lt" || comparison == "ge"
+                    : value == -1 && (comparison == "gt" || comparison == "le");
+}
+
 Handler choose_comparison(const Instruction& instruction, Operation& operation) {
   const bool is_set = instruction.opcode == "set";
   const std::vector<Type> types = instruction.types();
@@ -203,6 +212,8 @@ Handler choose_comparison(const Instruction& instruction, Operation& operation) 
   operation.source_type = type;
   if (combination == Combination::both) operation.flags |= decided_by_false;
   if (combination == Combination::either) operation.flags |= decided_by_true;
+  if (combination == Combination::none && is_of_sign(instruction, type, comparison))
+    operation.flags |= asks_sign;
   if (is_set) {
     operation.type = types.front();
     operation.immediate = true_value(types.front()) & (is_pair(type) ? 0xFFFF : 0xFFFF'FFFF);

@@ -313,11 +313,15 @@ void Machine::check_sources(Warp& warp, const Operation& operation) {
                             fmt::format("reads {}, which nobody wrote", code_.register_names[row]));
     }
   }
-  if (warp.carried_unwritten_ != 0) warp.carried_unwritten_ &= ~decided_results(warp, operation);
+  if (warp.carried_unwritten_ == 0) return;
+  warp.note_signs(operation);
+  warp.carried_unwritten_ &= ~decided_results(warp, operation);
 }
 
-/// Lanes for which one predicate that somebody wrote says what the result is.
+/// Lanes for which one predicate that somebody wrote, or a sign that is decided, says what the result is.
 Mask Machine::decided_results(const Warp& warp, const Operation& operation) const {
+  if ((operation.flags & asks_sign) != 0)
+    return warp.decided_signs(code_.operands[operation.first + operation.results]);
   if ((operation.flags & (decided_by_false | decided_by_true)) == 0) return 0;
   Mask decided = 0;
   for (std::size_t i = operation.results; i < operation.count; ++i) {
@@ -378,6 +382,7 @@ void Machine::step(Warp& warp, const Operation& operation) {
     Mask& written = warp.written_[operand[i]];
     written = (written & ~warp.active_) | defined;
     if (warp.has_undefined_elements_) written &= ~warp.undefined_elements_[i];
+    if (operation.keeps_undefined || warp.has_undefined_elements_) warp.forget_signs(operand[i]);
   }
   if (std::exchange(warp.has_undefined_elements_, false)) warp.undefined_elements_.fill(0);
 }

@@ -55,8 +55,11 @@ constexpr std::uint32_t selects_source = 1U << 30;
 constexpr std::uint32_t loads_lanes = 1U << 29;
 
 /// and, or: a predicate among the sources that is false, or true, says what the result is, whatever the
-/// others.
+/// others; of words, a sign that is clear, or set, says which sign the result has.
 constexpr std::uint32_t decided_by_false = 1U << 28, decided_by_true = 1U << 27;
+
+/// setp: asks for the sign of the first source alone.
+constexpr std::uint32_t asks_sign = 1U << 26;
 
 struct Operation {
   Handler execute = nullptr;

@@ -285,6 +285,13 @@ class Warp {
   /// The lanes compute with it: the operation's results are then what nobody wrote either, which is told when
   /// they decide something or leave the thread.
   void carry_unwritten(const Operation& operation, Row row, Mask missing);
+  /// Notes the lanes whose result of the current operation, an `and` or `or` with what nobody wrote, has a
+  /// sign that another source decides: compilers ask "0 <= a and 0 <= b" by the sign of a | b, and load b only
+  /// where 0 <= a.
+  void note_signs(const Operation& operation);
+  /// Lanes of a row that nobody wrote, but whose sign is what it is all the same.
+  Mask decided_signs(Row row) const;
+  void forget_signs(Row row) { decided_signs_.erase(row); }
   void check_race(const Operation& operation, Region& region, std::size_t offset, std::size_t bytes,
                   Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane);
   Finding finding(const Operation& operation, std::string_view kind, std::string text, int lane) const;
@@ -317,6 +324,7 @@ class Warp {
     Finding finding;
   };
   std::map<Row, UnwrittenValue> unwritten_values_;
+  std::map<Row, Mask> decided_signs_;  ///< by row of a word; see note_signs
   View view_;
   View heard_;
   std::shared_ptr<const View> snapshot_;

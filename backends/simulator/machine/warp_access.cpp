@@ -77,6 +77,29 @@ void Warp::carry_unwritten(const Operation& operation, Row row, Mask missing) {
   }
 }
 
+Mask Warp::decided_signs(Row row) const {
+  const auto found = decided_signs_.find(row);
+  return found == decided_signs_.end() ? 0 : found->second;
+}
+
+void Warp::note_signs(const Operation& operation) {
+  const Row result = code_->operands[operation.first];
+  if (result == no_row) return;
+  Mask decided = 0;
+  const bool by_set = (operation.flags & decided_by_true) != 0;
+  if ((by_set || (operation.flags & decided_by_false) != 0) && operation.lane_bytes[1] == 4) {
+    for (std::size_t i = operation.results; i < operation.count; ++i) {
+      const Row row = code_->operands[operation.first + i];
+      const auto* words = source<std::uint32_t>(operation, i);
+      const Mask set = lanes_where([&](std::size_t lane) { return words[lane] >> 31 != 0; });
+      const Mask known = (row & constant_row) != 0 ? all_lanes : written_[row] | decided_signs(row);
+      decided |= known & (by_set ? set : ~set);
+    }
+  }
+  if (decided != 0 || decided_signs_.contains(result))
+    decided_signs_[result] = (decided_signs(result) & ~active_) | (decided & active_);
+}
+
 namespace {
 
 std::string name_of_agent(Epoch epoch, const Block& block) {
