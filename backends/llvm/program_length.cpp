@@ -32,7 +32,8 @@ constexpr std::int64_t most_branches = std::int64_t{1} << 13;
 /// unroll and vectorize one by one; the longest kernel that a test bakes has a third of these.
 constexpr std::int64_t most_crossings_on_gpu = std::int64_t{1} << 28;
 constexpr std::int64_t most_crossings_on_cpu = std::int64_t{1} << 25;
-constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 15;
+/// Each such lane is a branch that the registers of its vector live across.
+constexpr std::int64_t most_masked_crossings = std::int64_t{3} << 16;
 /// Conditions inside of vectorized loops times lanes: writing 1.5 million out took half a minute.
 constexpr std::int64_t most_choices = std::int64_t{1} << 19;
 
@@ -150,16 +151,23 @@ void check_choices(const ThreadProgram& program) {
 }
 
 void check_masks(const ThreadProgram& program, const llvm::Module& module) {
-  std::int64_t lanes = 0;
+  std::int64_t elements = 0, crossings = 0, widest = 1;
   for (const llvm::Function& function : module) {
-    for (const llvm::Instruction& instruction : llvm::instructions(function))
-      lanes += is_of_single_lanes(instruction) ? lanes_of(instruction) : 0;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (!is_of_single_lanes(instruction)) continue;
+      const std::int64_t lanes = lanes_of(instruction);
+      elements += lanes;
+      crossings += lanes * lanes;
+      widest = std::max(widest, lanes);
+    }
   }
-  if (lanes > most_masked_lanes)
-    refuse(program,
-           fmt::format("reads and writes of {} elements by lanes that branch on their own or write apart",
-                       lanes),
-           fmt::format("at most {} elements", most_masked_lanes));
+  if (crossings > most_masked_crossings)
+    refuse(
+        program,
+        fmt::format("reads and writes of {} elements by lanes that branch on their own or write apart, up to "
+                    "{} lanes in a vector",
+                    elements, widest),
+        fmt::format("at most {} elements by so many lanes", most_masked_crossings / widest));
 }
 
 }  // namespace weft::llvm_backend
