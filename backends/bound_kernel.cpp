@@ -39,11 +39,18 @@ struct BoundKernel::State {
   // On a GPU.
   std::optional<PreparedLaunch> launch;
 
+  /// Of what can be replaced: no workspace, and no places of entries.
+  std::vector<std::string_view> names_to_upload() const {
+    std::vector<std::string_view> names;
+    for (const Placed& each : placed)
+      if (each.contents && !each.contents->is_coordinates) names.push_back(each.name);
+    return names;
+  }
+
   Placed& find(const std::string& name) {
     const auto found = std::ranges::find(placed, name, &Placed::name);
     if (found != placed.end()) return *found;
-    std::vector<std::string_view> names;
-    for (const Placed& each : placed) names.push_back(each.name);
+    const std::vector<std::string_view> names = names_to_upload();
     const ir::Program& first = kernel->schedule.history().front();
     if (std::ranges::find(first.buffers, name, [](const auto& buffer) { return buffer->name; }) !=
         first.buffers.end())
@@ -62,14 +69,9 @@ struct BoundKernel::State {
     const auto text = [](DType dtype, const std::vector<std::int64_t>& shape) {
       return fmt::format("{} {}", name_of(dtype), text_of_shape(shape));
     };
-    if (!found.contents) {
-      std::vector<std::string> operands;
-      for (const Placed& each : placed) {
-        if (each.contents) operands.push_back(each.name);
-      }
+    if (!found.contents)
       throw UserError(fmt::format("{} is a workspace, which holds nothing between launches", name), name,
-                      fmt::format("an operand: {}", fmt::join(operands, ", ")));
-    }
+                      fmt::format("an operand: {}", fmt::join(names_to_upload(), ", ")));
     if (array.dtype() == found.contents->dtype && array.shape() == found.contents->shape) return found;
     throw UserError(fmt::format("an array does not fit operand {}", name), text(array.dtype(), array.shape()),
                     text(found.contents->dtype, found.contents->shape) + ", as it was bound");
@@ -201,9 +203,9 @@ void BoundKernel::upload(const std::string& operand, const Array& array, CallPla
     State& bound = state(place);
     State::Placed& found = bound.find(operand, array);
     if (found.contents->is_coordinates)
-      throw UserError(
-          "the places of the weights' entries cannot be replaced", operand,
-          "their values alone; for other places another kernel, or Arguments::weights at binding");
+      throw UserError("the places of the weights' entries cannot be replaced", operand,
+                      fmt::format("{}; for other places another kernel, or Arguments::weights at binding",
+                                  fmt::join(bound.names_to_upload(), ", ")));
     found.memory.upload(array.data(), array.bytes());
   });
 }

@@ -95,7 +95,8 @@ WEFT_REFUSED_BINARY(
   "each with a dimension of its own, "
 WEFT_REFUSED_BINARY(AnyIndex, /, detail::BrokenIndexSum,
                     "an index is divided; " WEFT_BLOCKS
-                    "such as S(block) beside W(block, inside) for S(f / 32) beside W(f)")
+                    "such as S(block) beside W(block, inside) for S(f / 32) beside W(f); or an operand that "
+                    "repeats its elements, as an image scaled up before: S(f) for S(f / 2)")
 WEFT_REFUSED_BINARY(AnyIndex, %, detail::BrokenIndexSum,
                     "the rest of an index is taken; " WEFT_BLOCKS
                     "such as S(inside) beside W(block, inside) for S(f % 32) beside W(f)")

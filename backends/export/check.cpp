@@ -11,6 +11,11 @@
 
 namespace weft {
 namespace exporting {
+
+bool takes(const Target& target) {
+  return target.is_gpu() && !is_simulated_only(target);
+}
+
 namespace {
 
 constexpr std::size_t longest_name = 64;
@@ -89,9 +94,9 @@ void check_license(const std::string& text) {
 void check_kernel(const PackageKernel& kernel, const std::string& where) {
   const Algorithm& algorithm = algorithm_of(kernel);
   const Target& target = kernel.kernel.target();
-  if (!target.is_gpu() || is_simulated_only(target))
+  if (!takes(target))
     refuse("only kernels for GPUs are exported", where, target.name,
-           "a kernel compiled for sm_75, sm_80, sm_86, sm_89, sm_90 or sm_90a");
+           "a kernel compiled for one of " + targets_taken());
   if (algorithm.sparse_operand() == nullptr || kernel.kernel.schedule().weights() == nullptr)
     refuse("only kernels of pruned weights are exported", where, algorithm.text() + ", all operands dense",
            "an algorithm with a sparse operand and its weights");
@@ -162,6 +167,13 @@ std::pair<std::string, std::string> difference(const SparseTensor& one, const Sp
 }
 
 }  // namespace
+
+std::string targets_taken() {
+  std::string text;
+  for (const Target& target : targets())
+    if (takes(target)) text += (text.empty() ? "" : ", ") + target.name;
+  return text;
+}
 
 void refuse(std::string what, std::string where, std::string found, std::string accepted) {
   throw UserError(std::move(what), std::move(where), std::move(found), std::move(accepted));

@@ -1,4 +1,4 @@
-// What a package can be made of, and how it can be called. For files of this folder.
+// What a package can be made of, and how it can be called.
 #pragma once
 
 #include <weft/backends/export/export.h>
@@ -7,6 +7,11 @@
 #include <vector>
 
 namespace weft::exporting {
+
+/// Whether a package takes kernels for it: a GPU that there is.
+bool takes(const Target& target);
+/// "sm_75, sm_80 or ...": those.
+std::string targets_taken();
 
 /// UserError that names the kernel: one that cannot be exported at all, or computes something else than the
 /// first one does, sizes apart, or has other weights.

@@ -4,8 +4,11 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/cpu.h>
 #include <weft/backends/llvm/emit.h>
@@ -95,12 +98,24 @@ std::vector<std::string> runnable_processors() {
   return names;
 }
 
+bool is_processor(const std::string& name) {
+  const std::string triple = llvm::sys::getProcessTriple();
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (target == nullptr) return false;
+  const std::unique_ptr<llvm::MCSubtargetInfo> processors(target->createMCSubtargetInfo(triple, "", ""));
+  return processors != nullptr && processors->isCPUStringValid(name);
+}
+
 llvm::orc::JITTargetMachineBuilder machine_builder(const CpuOptions& options) {
   initialize();
   const auto known = processors_of_this_machine();
   if (std::ranges::find(known, options.processor) == known.end())
-    throw UserError("code for that processor cannot run here", options.processor,
-                    fmt::format("{}", fmt::join(known, ", ")));
+    throw UserError(is_processor(options.processor) ? "code for that processor cannot run here"
+                                                    : "there is no processor of that name",
+                    options.processor,
+                    fmt::format("{}: of {} the last is the newest that runs here", fmt::join(known, ", "),
+                                "x86-64, x86-64-v2, x86-64-v3 (AVX2) and x86-64-v4 (AVX-512)"));
   auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!host) throw_if(host.takeError(), "LLVM does not know this processor");
   llvm::orc::JITTargetMachineBuilder builder = std::move(*host);

@@ -28,11 +28,9 @@ std::shared_ptr<DeviceInterface> open_cuda_device(int ordinal) {
     // It is the machine that lacks something, but who asked goes on elsewhere.
     const UserError told(
         status.sentence.substr(0, colon), place.empty() ? name : place, status.sentence.substr(colon + 2),
-        std::string("a machine with a GPU of NVIDIA and its driver; here ") +
-            (place.empty() ? "--device cpu or --device sim:sm_90a, and of a search --measure "
-                             "sim, --measure model, or --target cpu --measure cpu"
-                           : "Device::cpu(), or Device::simulator(\"sm_90a\") for kernels "
-                             "of GPUs"));
+        std::string("a machine with a GPU of NVIDIA and its driver") +
+            (place.empty() ? ""
+                           : "; here Device::cpu(), or Device::simulator(\"sm_90a\") for kernels of GPUs"));
     throw RuntimeError(told.what());
   }
   if (ordinal < 0 || ordinal >= status.device_count)

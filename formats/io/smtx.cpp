@@ -20,6 +20,12 @@ void read_header(TextScanner& text, std::size_t file_bytes, WeightMatrix& matrix
 }
 
 void read_offsets(TextScanner& text, WeightMatrix& matrix, std::int64_t stored) {
+  const std::int64_t offsets = text.words_of_line();
+  if (offsets != matrix.rows + 1 && !text.is_last_line())
+    text.refuse(
+        fmt::format("{} offsets", offsets),
+        fmt::format("{} offsets, for the {} rows of line 1{}", matrix.rows + 1, matrix.rows,
+                    offsets == matrix.columns + 1 ? ", which may have rows and columns exchanged" : ""));
   // Every offset takes a digit and a separator, so the file itself bounds what is set aside.
   matrix.row_begin.reserve(std::min(static_cast<std::size_t>(matrix.rows) + 1, text.bytes_left() / 2 + 1));
   for (std::int64_t row = 0; row <= matrix.rows; ++row) {

@@ -54,6 +54,20 @@ bool TextScanner::next_line() {
   return at_ < text_.size();
 }
 
+bool TextScanner::is_last_line() const {
+  return text_.find('\n', at_) == std::string_view::npos;
+}
+
+std::int64_t TextScanner::words_of_line() const {
+  std::int64_t count = 0;
+  bool inside = false;
+  for (const char c : text_.substr(at_, text_.find('\n', at_) - at_)) {
+    count += !inside && !is_separator(c) ? 1 : 0;
+    inside = !is_separator(c);
+  }
+  return count;
+}
+
 bool TextScanner::skip_to_content(char comment) {
   while (at_ < text_.size()) {
     if (!at_end_of_line() && text_[at_] != comment) return true;

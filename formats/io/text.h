@@ -24,6 +24,9 @@ class TextScanner {
   /// The next word of this line; empty at its end.
   std::string_view word();
   bool at_end_of_line();
+  bool is_last_line() const;
+  /// How many words are left of this line.
+  std::int64_t words_of_line() const;
   /// Moves to the next line; false at the end of the text. What is left of this line is skipped.
   bool next_line();
   /// Skips blank lines and lines whose first character is `comment`; false at the end of the text.

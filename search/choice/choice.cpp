@@ -96,7 +96,7 @@ class Chooser {
     const ProblemSummary summary = summary_of(algorithm_, *matrix_, format, options_.open_size);
     const Ceilings ceilings = ceilings_of(summary.dtype, target_);
     for (const Recipe& recipe : recipes()) {
-      if (!takes(recipe) || !recipe.why_not(problem, target_).empty()) continue;
+      if (!takes(recipe) || !why_not(recipe, problem, target_).empty()) continue;
       const auto time = [&](const KnobValues& point) {
         return expected_time(summary, format, recipe.name, point, target_, ceilings);
       };
@@ -122,7 +122,7 @@ class Chooser {
   RecipeChoices choices_of(const SpaceProblem& problem, const Recipe& recipe) const {
     if (recipe.knobs.empty()) return {};
     PackedWeights packed(matrix_);
-    return recipe.choices(problem, packed, target_, {});
+    return weft::choices_of(recipe, problem, packed, target_, {});
   }
 
   /// The predicted point before that of the bound. Its time is what is expected of the recipe anyway, so that
@@ -207,7 +207,7 @@ class Chooser {
     std::vector<std::string> reasons, others;
     for (const Format& format : formats_) {
       for (const Recipe& recipe : recipes()) {
-        const std::string reason = recipe.why_not({algorithm_, matrix_, format}, target_);
+        const std::string reason = why_not(recipe, {algorithm_, matrix_, format}, target_);
         std::string text =
             takes(recipe) ? fmt::format("{}: {}", recipe.name, reason) : std::string(recipe.name);
         std::vector<std::string>& list = takes(recipe) ? reasons : others;
@@ -218,7 +218,21 @@ class Chooser {
     throw UserError(
         "no recipe that was asked for takes the problem", algorithm_.text(),
         fmt::format("{}", fmt::join(reasons, "; ")),
-        fmt::format("recipes that take it: {}; or the formats that those take", fmt::join(others, ", ")));
+        fmt::format("recipes that take it: {}{}", fmt::join(others, ", "), text_of_other_formats()));
+  }
+
+  /// Formats, of those that weft would choose among, for which a recipe that was asked for takes the problem.
+  std::string text_of_other_formats() const {
+    std::vector<std::string> ways;
+    for (const Recipe& recipe : recipes()) {
+      if (!takes(recipe)) continue;
+      std::vector<std::string> formats;
+      for (const Format& format : formats_worth_trying(*matrix_))
+        if (why_not(recipe, {algorithm_, matrix_, format}, target_).empty()) formats.push_back(format.text());
+      if (!formats.empty())
+        ways.push_back(fmt::format("; or for {} the format {}", recipe.name, fmt::join(formats, ", ")));
+    }
+    return fmt::format("{}", fmt::join(ways, ""));
   }
 
   const Algorithm& algorithm_;

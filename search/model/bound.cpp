@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/list.h>
+#include <weft/scheduler/recipes/parts/written.h>
 #include <weft/search/model/bound.h>
 
 namespace weft {
@@ -8,7 +9,8 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
   const Recipe* const known = recipe_named(recipe);
   const bool fits =
       known != nullptr && known->of_cpus != target.is_gpu() && (!known->of_halves || is_half(problem.dtype));
-  return fits ? known->time(problem, point, target, ceilings) : bounds::of_anything(problem, ceilings);
+  return fits ? asked(*known, "time", [&] { return known->time(problem, point, target, ceilings); })
+              : bounds::of_anything(problem, ceilings);
 }
 
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,

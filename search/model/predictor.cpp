@@ -3,6 +3,7 @@
 #include <weft/search/model/classes.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/records/json_fields.h>
+#include <weft/search/records/record_file.h>
 
 #include <algorithm>
 #include <cmath>
@@ -396,6 +397,9 @@ std::string json_of(const Predictor& predictor) {
 Predictor predictor_of(std::string_view json, const std::string& origin, CallPlace place) {
   return user_call(place, [&] {
     const JsonOrigin document{"a decision tree cannot be read", origin, "a file that weft train wrote"};
+    if (is_database(json))
+      throw UserError(document.what, origin, "a database of trials, which --db takes",
+                      "what weft train --db " + origin + " -o tree.json writes");
     const Json parsed = parse_json(json, document);
     return Reading(JsonFields(parsed, document))();
   });

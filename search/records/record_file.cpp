@@ -84,6 +84,10 @@ std::string header() {
 
 }  // namespace
 
+bool is_database(std::string_view text) {
+  return text.starts_with("{\"weftdb\":");
+}
+
 RecordFile::RecordFile(std::string path, Mode mode, CallPlace place) : path_(std::move(path)) {
   user_call(place, [&] { open_file(mode); });
 }
@@ -150,7 +154,9 @@ void RecordFile::check_header(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const auto number = json.is_object() ? json.find("weftdb") : json.end();
   if (number == json.end())
-    throw UserError("a file is no database of trials", path_ + ":1", io::in_quotes(line.substr(0, 80)),
+    throw UserError("a file is no database of trials", path_ + ":1",
+                    line == "{" ? "a JSON document, such as a schedule file or a tree"
+                                : io::in_quotes(line.substr(0, 80)),
                     R"(a file that weft tune --db wrote, whose first line is as {"weftdb":1})");
   if (*number == version) return;
   const bool later = number->is_number() && number->get<double>() >= version + 1;

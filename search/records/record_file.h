@@ -11,6 +11,9 @@
 
 namespace weft {
 
+/// Whether a text is, as far as its beginning tells, that of a file of trials.
+bool is_database(std::string_view text);
+
 /// A record and where it stands.
 struct StoredRecord {
   Record record;

@@ -76,7 +76,7 @@ void require_options(const SpaceOptions& options) {
 std::string recipes_for(const SpaceProblem& problem, const Target& target) {
   std::string names;
   for (const Recipe* recipe : recipes_by_likelihood()) {
-    if (recipe->why_not(problem, target).empty())
+    if (why_not(*recipe, problem, target).empty())
       names += (names.empty() ? "" : ", ") + std::string(recipe->name);
   }
   return names;
@@ -86,7 +86,7 @@ std::string recipes_for(const SpaceProblem& problem, const Target& target) {
 Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& target,
                const SpaceOptions& options) {
   const auto packed = std::make_shared<PackedWeights>(problem.matrix);
-  RecipeChoices choices = recipe.choices(problem, *packed, target, options);
+  RecipeChoices choices = choices_of(recipe, problem, *packed, target, options);
   const auto schedule = [packed, problem, target, &recipe, whole = choices.whole](const KnobValues& point) {
     if (const Constraint* broken = first_violation(whole, point))
       throw UserError(fmt::format("a point of {} lacks a knob of its form", recipe.name),
@@ -104,7 +104,8 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
                      .words = recipe.knobs};
   if (recipe.choose)
     parts.usual = [packed, problem, target, &recipe] {
-      return recipe.choose(problem.algorithm, packed->in(problem.format), target);
+      return asked(recipe, "choose",
+                   [&] { return recipe.choose(problem.algorithm, packed->in(problem.format), target); });
     };
   return Space(std::move(parts));
 }
@@ -238,7 +239,7 @@ Space space_of(const std::string& recipe, const SpaceProblem& problem, const Tar
     const Recipe& row = known_recipe(recipe);
     require_problem(problem);
     require_options(options);
-    if (const std::string reason = row.why_not(problem, target); !reason.empty())
+    if (const std::string reason = why_not(row, problem, target); !reason.empty())
       throw UserError("a recipe has no space for the problem",
                       fmt::format("recipe {}, {} in {} on {}", recipe, problem.algorithm.name,
                                   problem.format.text(), target.name),
@@ -254,7 +255,7 @@ std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
     require_options(options);
     std::vector<Space> spaces;
     for (const Recipe* recipe : recipes_by_likelihood()) {
-      if (recipe->why_not(problem, target).empty())
+      if (why_not(*recipe, problem, target).empty())
         spaces.push_back(space_of(*recipe, problem, target, options));
     }
     return spaces;

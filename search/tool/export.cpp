@@ -1,5 +1,6 @@
 // weft export: kernels as a folder that any C, C++, CUDA or PyTorch project can add.
 #include <fmt/format.h>
+#include <weft/backends/export/check.h>
 #include <weft/backends/export/export.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
@@ -68,6 +69,16 @@ Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const Si
                    &taken);
 }
 
+const Target& exported_target(const ExportVerb& options, const std::string& name) {
+  const Target& target = named_target(name, "--archs");
+  if (!exporting::takes(target))
+    throw UserError("only kernels for GPUs are exported", "--archs", name,
+                    exporting::targets_taken() + "; on a CPU a package runs its reference");
+  if (std::ranges::count(options.architectures, name) > 1)
+    throw UserError("an architecture is named twice", "--archs", name, "each of them once");
+  return target;
+}
+
 std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   const bool has_sizes = options.problem.op == "spmm" || options.problem.op == "linear";
   if (has_sizes && options.sizes.empty())
@@ -80,7 +91,7 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   problem_options.n = 1;
   ChosenFor chosen_for;
   for (const std::string& name : options.architectures)
-    chosen_for.targets.push_back(&named_target(name, "--archs"));
+    chosen_for.targets.push_back(&exported_target(options, name));
   for (const SizeRange& range : ranges)
     if (has_sizes) chosen_for.columns = std::max(chosen_for.columns, range.most);
   const Problem problem = make_problem(problem_options, chosen_for);
@@ -93,8 +104,6 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   const std::size_t all = options.architectures.size() * ranges.size();
   for (const std::string& architecture : options.architectures) {
     const Target& target = named_target(architecture, "--archs");
-    if (std::ranges::count(options.architectures, architecture) > 1)
-      throw UserError("an architecture is named twice", "--archs", architecture, "each of them once");
     for (const SizeRange& range : ranges) {
       fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target.name,
                  has_sizes ? ", n " + range.text() : std::string());

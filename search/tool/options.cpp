@@ -430,7 +430,8 @@ void check_threads(const std::optional<int>& threads, bool on_cpu) {
 }
 
 Device named_device(const std::string& text) {
-  return of_option("--device", [&] { return parse_device(text); });
+  return or_without_gpu("--device cpu or --device sim:sm_90a",
+                        [&] { return of_option("--device", [&] { return parse_device(text); }); });
 }
 
 const Target& named_target(const std::string& name, const std::string& option) {

@@ -36,6 +36,19 @@ decltype(auto) of_option(const std::string& option, const Read& read) {
   }
 }
 
+/// What opens a CUDA device; where there is none, the error ends with what goes here all the same.
+///     return or_without_gpu("--device cpu", [&] { return Device::cuda(); });
+template <class Open>
+decltype(auto) or_without_gpu(const std::string& instead, const Open& open) {
+  try {
+    return open();
+  } catch (const RuntimeError& error) {
+    const std::string text = error.what();
+    if (!text.starts_with("no CUDA device")) throw;
+    throw RuntimeError(text + "; here " + instead);
+  }
+}
+
 /// The format, or recipe, that is left to weft.
 inline constexpr std::string_view automatic = "auto";
 

@@ -101,8 +101,7 @@ std::string target_of_gpu(int ordinal) {
   });
   const WorkerReply reply = worker.ask("target", 60);
   if (reply.end == WorkerReply::End::answered && reply.text.starts_with("=")) return reply.text.substr(1);
-  throw RuntimeError("nothing can be measured on a CUDA device: " + reply.text +
-                     "\n--measure sim, model or cpu need none");
+  throw RuntimeError(reply.text);
 }
 
 std::string target_name(const TuneVerb& options) {
@@ -375,7 +374,8 @@ int measure_plan(const TuneVerb& given) {
     if (std::ranges::find(options.recipes, point.recipe) == options.recipes.end())
       options.recipes.push_back(point.recipe);
   }
-  return search(options);
+  return or_without_gpu("no point of the plan can be measured: copy the folder to where the GPU is",
+                        [&] { return search(options); });
 }
 
 /// A search takes its points from spaces of recipes, whatever one schedule says.
@@ -397,7 +397,9 @@ int run(const TuneVerb& given) {
   if (!options.absorb.empty()) return absorb(options);
   if (options.problem.weights.empty())
     throw UserError("there is nothing to tune", "--weights", "nothing", "a file of pruned weights");
-  return options.plan.empty() ? search(options) : write_plan_of(options);
+  if (!options.plan.empty()) return write_plan_of(options);
+  return or_without_gpu("--measure sim or --measure model with --target sm_90a, or --measure cpu",
+                        [&] { return search(options); });
 }
 
 /// How points are measured.
@@ -405,7 +407,9 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   TuneOptions& tune = options.tune;
   begin_group(verb, "Device");
   add_option(verb, "--measure", options.measure, "gpu, cpu, sim or model");
-  add_option(verb, "--device", tune.measure.device, "which CUDA device")->capture_default_str();
+  only(add_option(verb, "--device", tune.measure.device, "which CUDA device")->capture_default_str(),
+       "the number of a CUDA device, such as 0; for others no --device: --measure cpu, --measure sim",
+       [](const std::string& word) { return read_number<unsigned short>(word).has_value(); });
   begin_group(verb, "Times");
   only(add_option(verb, "--time", options.duration, "stop after so long: 90s, 10m", "90s"),
        "90, 90s, 10m or 1h30m", [](const std::string& word) { return !word.empty(); });

@@ -148,12 +148,19 @@ TEST(AddRecipe, WhatItsFunctionThrowsIsToldAsItsOwn) {
   recipe.name = "of_mine";
   recipe.write = [](Algorithm, std::shared_ptr<const SparseTensor>, const Target&, const KnobValues& point,
                     CallPlace) -> Schedule { throw std::out_of_range("no " + std::to_string(point.size())); };
+  recipe.why_not = [](const SpaceProblem&, const Target&) -> std::string { throw std::bad_function_call(); };
   try {
     schedule_by(recipe, {}, nullptr, target_named("cpu"), {});
     FAIL() << "nothing was thrown";
   } catch (const UserError& error) {
     EXPECT_EQ(error.report().where, "recipe of_mine, write");
     EXPECT_EQ(error.report().found, "no 0");
+  }
+  try {
+    why_not(recipe, {{}, nullptr, formats::csr()}, target_named("cpu"));
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.report().where, "recipe of_mine, why_not");
   }
 }
 

@@ -286,8 +286,8 @@ class Warp {
   /// they decide something or leave the thread.
   void carry_unwritten(const Operation& operation, Row row, Mask missing);
   /// Notes the lanes whose result of the current operation, an `and` or `or` with what nobody wrote, has a
-  /// sign that another source decides: compilers ask "0 <= a and 0 <= b" by the sign of a | b, and load b only
-  /// where 0 <= a.
+  /// sign that another source decides: compilers ask "0 <= a and 0 <= b" by the sign of a | b, and load b
+  /// only where 0 <= a.
   void note_signs(const Operation& operation);
   /// Lanes of a row that nobody wrote, but whose sign is what it is all the same.
   Mask decided_signs(Row row) const;

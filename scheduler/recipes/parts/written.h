@@ -1,4 +1,4 @@
-// The schedule of a point, whoever wrote the recipe.
+// What a recipe answers, whoever wrote it.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,13 +12,13 @@
 
 namespace weft {
 
-/// Recipe::write. A recipe of one's own may throw anything: what is no error of weft's is a UserError that
-/// names the recipe.
-inline Schedule schedule_by(const Recipe& recipe, const Algorithm& algorithm,
-                            std::shared_ptr<const SparseTensor> weights, const Target& target,
-                            const KnobValues& point) {
+/// What one of a recipe's functions says. A recipe of one's own may throw anything: what is no error of
+/// weft's is a UserError that names the recipe and the function.
+///     asked(recipe, "why_not", [&] { return recipe.why_not(problem, target); })
+template <class Ask>
+auto asked(const Recipe& recipe, const char* function, const Ask& ask) {
   try {
-    return recipe.write(algorithm, std::move(weights), target, point, CallPlace());
+    return ask();
   } catch (const UserError&) {
     throw;
   } catch (const RuntimeError&) {
@@ -28,9 +28,27 @@ inline Schedule schedule_by(const Recipe& recipe, const Algorithm& algorithm,
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw UserError("a recipe ended with an exception", fmt::format("recipe {}, write", recipe.name),
-                    error.what(), "a Schedule, or a UserError; a point may lack any of the recipe's knobs");
+    throw UserError("a recipe ended with an exception", fmt::format("recipe {}, {}", recipe.name, function),
+                    error.what(),
+                    "what the function is declared to return, or a UserError; a point may lack any of the "
+                    "recipe's knobs");
   }
+}
+
+inline Schedule schedule_by(const Recipe& recipe, const Algorithm& algorithm,
+                            std::shared_ptr<const SparseTensor> weights, const Target& target,
+                            const KnobValues& point) {
+  return asked(recipe, "write",
+               [&] { return recipe.write(algorithm, std::move(weights), target, point, CallPlace()); });
+}
+
+inline std::string why_not(const Recipe& recipe, const SpaceProblem& problem, const Target& target) {
+  return asked(recipe, "why_not", [&] { return recipe.why_not(problem, target); });
+}
+
+inline RecipeChoices choices_of(const Recipe& recipe, const SpaceProblem& problem, PackedWeights& packed,
+                                const Target& target, const SpaceOptions& options) {
+  return asked(recipe, "choices", [&] { return recipe.choices(problem, packed, target, options); });
 }
 
 }  // namespace weft

@@ -100,7 +100,8 @@ std::vector<Case> accesses() {
        "setp.lt.u32 %p1, %r1, 90;\nsetp.lt.or.u32 %p2, %r2, 7, %p1;\n@%p2 mov.u32 %r4, 5;",
        "reads %r2, which nobody wrote", ""},
       {"UnwrittenSign", "unwritten register",
-       "sub.s32 %r4, %r1, 90;\nor.b32 %r3, %r4, %r2;  // here\nsetp.gt.s32 %p1, %r3, 0;\n@%p1 mov.u32 %r5, 5;",
+       "sub.s32 %r4, %r1, 90;\nor.b32 %r3, %r4, %r2;  // here\nsetp.gt.s32 %p1, %r3, 0;\n@%p1 mov.u32 %r5, "
+       "5;",
        "sub.s32 %r4, %r1, 90;\nor.b32 %r3, %r4, %r2;\nsetp.lt.s32 %p1, %r3, 0;\n@%p1 mov.u32 %r5, 5;",
        "reads %r2, which nobody wrote", ""},
       {"UnwrittenOtherSign", "unwritten register",

@@ -43,8 +43,13 @@ TEST(Smtx, RefusesWithLineAndByte) {
   expect_refused([] { parse("2, 4, 9\n0 2 9\n"); }, {"line 1", "9 stored entries", "0 to 2 x 4"});
   expect_refused([] { parse("2, 4, -1\n0 2 9\n"); }, {"line 1", "-1 stored entries"});
   expect_refused([] { parse("2, 4, 3, 5\n0 2 3\n0 3 1\n"); }, {"line 1", "\"5\"", "the end of the line"});
-  expect_refused([] { parse("2, 4, 3\n0 2\n0 3 1\n"); }, {"line 2, byte 11", "offset 2 of 3"});
-  expect_refused([] { parse("2, 4, 3\n0 2 3 3\n0 3 1\n"); }, {"line 2, byte 14", "after 3 offsets"});
+  expect_refused([] { parse("2, 4, 3\n0 2\n0 3 1\n"); },
+                 {"line 2", "2 offsets", "3 offsets, for the 2 rows of line 1"});
+  expect_refused(
+      [] { parse("4, 2, 3\n0 2 3\n0 3 1\n"); },
+      {"line 2", "3 offsets", "for the 4 rows of line 1, which may have rows and columns exchanged"});
+  expect_refused([] { parse("2, 4, 3\n0 2"); }, {"line 2", "the end of the file", "offset 2 of 3"});
+  expect_refused([] { parse("2, 4, 3\n0 2 3 3\n0 3 1\n"); }, {"line 2", "4 offsets"});
   expect_refused([] { parse("2, 4, 3\n1 2 3\n0 3 1\n"); }, {"line 2, byte 8", "offset 1 of row 0", "0 to 0"});
   expect_refused([] { parse("3, 4, 3\n0 2 1 3\n0 3 1\n"); }, {"line 2", "offset 1 of row 2", "2 to 3"});
   expect_refused([] { parse("2, 4, 3\n0 2 2\n0 3 1\n"); }, {"line 2", "3, the number of stored entries"});
