@@ -221,18 +221,14 @@ class Chooser {
         fmt::format("recipes that take it: {}{}", fmt::join(others, ", "), text_of_other_formats()));
   }
 
-  /// Formats, of those that weft would choose among, for which a recipe that was asked for takes the problem.
+  /// What weights are packed in for the recipes that were asked for, of which no format here is one.
   std::string text_of_other_formats() const {
-    std::vector<std::string> ways;
+    std::string text;
     for (const Recipe& recipe : recipes()) {
-      if (!takes(recipe)) continue;
-      std::vector<std::string> formats;
-      for (const Format& format : formats_worth_trying(*matrix_))
-        if (why_not(recipe, {algorithm_, matrix_, format}, target_).empty()) formats.push_back(format.text());
-      if (!formats.empty())
-        ways.push_back(fmt::format("; or for {} the format {}", recipe.name, fmt::join(formats, ", ")));
+      if (takes(recipe) && std::ranges::none_of(formats_, recipe.is_format))
+        text += fmt::format("; or for {} weights of {}", recipe.name, recipe.formats);
     }
-    return fmt::format("{}", fmt::join(ways, ""));
+    return text;
   }
 
   const Algorithm& algorithm_;

@@ -44,7 +44,7 @@ Recipe hb_ell_recipe() {
       .name = "hb_ell",
       .summary = "weights in blocks of 16 x 16, each as wide as it has to be, on tensor cores",
       .is_format = [](const Format& format) { return format.name == "hb_ell"; },
-      .formats = "--format hb_ell",
+      .formats = "hb_ell",
       .of_halves = true,
       .knobs = rows_of(hb_ell_knobs()),
       .some_knobs = "tile_n=256,stages=3",

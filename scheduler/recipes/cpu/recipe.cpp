@@ -76,7 +76,7 @@ Recipe cpu_rows_recipe() {
       .name = "cpu_rows",
       .summary = "rows of lists on a CPU: vectors of columns or pixels, sums in registers",
       .is_format = [](const Format& format) { return format.name == "csr" || format.name == "dense"; },
-      .formats = "--format csr or dense",
+      .formats = "csr or dense",
       .of_gpus = false,
       .of_cpus = true,
       .knobs = rows_of(cpu_rows_knobs()),

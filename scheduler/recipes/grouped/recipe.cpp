@@ -137,7 +137,7 @@ Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
 Recipe shfl_bw_recipe() {
   Recipe recipe = recipe_of(of_groups, "shfl_bw");
   recipe.summary = "weights in groups of rows that keep the same columns, on tensor cores";
-  recipe.formats = "--format shfl_bw:V=64, or vector_wise:V=64";
+  recipe.formats = "shfl_bw:V=64, or vector_wise:V=64";
   recipe.example =
       "weft verify --weights made:M=256,K=512,sparsity=0.75,V=64 --dtype f16 --n 64 "
       "--device sim:sm_80 --format shfl_bw:V=64 --recipe shfl_bw:tile_n=64,stages=3";
@@ -151,7 +151,7 @@ Recipe shfl_bw_recipe() {
 Recipe v_n_m_recipe() {
   Recipe recipe = recipe_of(of_pairs, "v_n_m");
   recipe.summary = "weights that keep two of four, on sparse tensor cores";
-  recipe.formats = "--format column_quads, or n_m, v_n_m or hb_ell:pairs=1";
+  recipe.formats = "column_quads, or n_m, v_n_m or hb_ell:pairs=1";
   recipe.example =
       "weft verify --weights made:M=256,K=512,of=4 --dtype f16 --n 64 --device sim:sm_80 "
       "--format n_m --recipe v_n_m:tile_n=64";

@@ -35,7 +35,7 @@ Recipe sparsert_recipe() {
       .name = "sparsert",
       .summary = "unstructured weights as instructions, or read by warps that share rows evenly",
       .is_format = [](const Format& format) { return format.name == "csr"; },
-      .formats = "--format csr",
+      .formats = "csr",
       .knobs = rows_of(sparsert_knobs()),
       .some_knobs = "form=baked,rows=32",
       .example =
