@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace weft {
 
-/// Calls body(0) … body(count - 1), each once, on that many threads. The body must not throw.
+/// Calls body(0) … body(count - 1), each once, on that many threads, or on as many as the system has left.
+/// The body must not throw.
 template <class Body>
 void parallel_for_on(std::int64_t threads, std::int64_t count, const Body& body) {
   std::atomic<std::int64_t> next{0};
@@ -17,7 +19,11 @@ void parallel_for_on(std::int64_t threads, std::int64_t count, const Body& body)
     for (std::int64_t i = next++; i < count; i = next++) body(i);
   };
   std::vector<std::jthread> helpers;
-  for (std::int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(work);
+  try {
+    for (std::int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // Those that there are do it.
+  }
   work();
 }
 

@@ -118,7 +118,11 @@ Lines lines_of(std::int64_t columns, std::int64_t size) {
 class Stitch {
  public:
   Stitch(const ir::Program& program, const StepContext& context, const StagingRequest& request)
-      : context_(context), request_(request), coordinates_(context), ranges_(ir::loop_ranges(program.body)) {}
+      : program_(program.body),
+        context_(context),
+        request_(request),
+        coordinates_(context),
+        ranges_(ir::loop_ranges(program.body)) {}
 
   std::variant<Stmt, Reason> operator()(const ir::For& loop, const ir::BufferRef& buffer) {
     if (decides_what_runs(loop.body, buffer))
@@ -322,12 +326,24 @@ class Stitch {
     return text;
   }
 
+  /// Whether a copy in registers has what was there before where the condition, asked before its writes, does
+  /// not hold.
+  bool is_written_where(const Expr& condition, const ir::BufferRef& copy) const {
+    return ir::any<ir::If>(program_, [&](const ir::If& branch) {
+      return ir::contains(ir::conjuncts_of(branch.condition), condition) &&
+             ir::any<ir::Store>(branch.then, [&](const ir::Store& store) {
+               return store.buffer == copy && !store.accumulate;
+             });
+    });
+  }
+
   /// Whether the condition may keep what is read of other buffers inside of them.
   bool keeps_others_inside(const Expr& condition, const Stmt& then, const ir::BufferRef& buffer) const {
     return ir::any<ir::Load>(then, [&](const ir::Load& load) {
       if (load.buffer == buffer) return false;
       for (std::size_t i = 0; i < load.indices.size(); ++i) {
         if (!ir::share_an_atom(load.indices[i], condition)) continue;
+        if (is_written_where(condition, load.buffer)) return true;
         ir::Ranges ranges = ranges_;
         const Expr index = coordinates_.named(load.indices[i], ranges);
         if (!ir::always(0 <= index && index < load.buffer->shape[i], ranges)) return true;
@@ -357,6 +373,7 @@ class Stitch {
         unasked, [&](const ir::Load& load, const Expr& e) { return load.buffer == buffer ? element : e; });
   }
 
+  const Stmt& program_;
   const StepContext& context_;
   const StagingRequest& request_;
   Coordinates coordinates_;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/parallel.h>
 #include <weft/formats/row_order.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/measure/checker.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <future>
 #include <limits>
 #include <thread>
 
@@ -67,16 +67,14 @@ double relative_of(std::span<const T> a, std::span<const T> b) {
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t parts = std::clamp<std::size_t>(a.size() / of_a_core, 1, cores);
   const std::size_t size = ceil_divide(a.size(), parts);
-  std::vector<std::future<Squares>> sums;
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::size_t begin = std::min(a.size(), i * size);
+  std::vector<Squares> sums(parts);
+  parallel_for_on(std::ssize(sums), std::ssize(sums), [&](std::int64_t i) {
+    const std::size_t begin = std::min(a.size(), static_cast<std::size_t>(i) * size);
     const std::size_t count = std::min(size, a.size() - begin);
-    sums.push_back(std::async(parts == 1 ? std::launch::deferred : std::launch::async, squares_of<T>,
-                              a.subspan(begin, count), b.subspan(begin, count)));
-  }
+    sums[i] = squares_of<T>(a.subspan(begin, count), b.subspan(begin, count));
+  });
   Squares all;
-  for (std::future<Squares>& sum : sums) {
-    const Squares part = sum.get();
+  for (const Squares& part : sums) {
     all.error += part.error;
     all.norm += part.norm;
   }

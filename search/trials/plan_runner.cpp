@@ -3,18 +3,17 @@
 #include <weft/backends/launch_data.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/parallel.h>
 #include <weft/search/measure/trial.h>
 #include <weft/search/trials/plan_runner.h>
 #include <weft/search/trials/plan_runner/texts.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 namespace weft {
 namespace {
@@ -238,14 +237,9 @@ PlanRunner write_plan_runner(const std::string& folder, TrialProblem& problem,
                              const std::vector<NamedPoint>& points, int jobs, std::int64_t most_spill_bytes) {
   internal_check(target.is_gpu(), "a plan for a target that is no GPU");
   std::vector<Built> built(points.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < points.size(); i = next++)
-      built[i] = build(problem, spaces, target, points[i], most_spill_bytes);
-  };
-  std::vector<std::thread> threads;
-  for (int i = 0; i < std::max(1, jobs); ++i) threads.emplace_back(work);
-  for (std::thread& one : threads) one.join();
+  parallel_for_on(jobs, std::ssize(points), [&](std::int64_t i) {
+    built[i] = build(problem, spaces, target, points[i], most_spill_bytes);
+  });
   Writing writing(folder, problem, target);
   PlanRunner result;
   for (const Built& one : built) {

@@ -70,6 +70,15 @@ TEST(KeptConditions, StitchKeepsOtherReadsInside) {
   expect_right(s);
 }
 
+/// The copy of B in registers is filled where the sum reads it, and nowhere else.
+TEST(KeptConditions, StitchKeepsReadsOfCopiesToWhatWasCopied) {
+  const Tensor<f32, 2> a("A", {6, 5}), b("B", {3, 16}), c("C", {6, 3});
+  const Algorithm product = algorithm("product", c(m, n) = sum(k, a(m, k) * b(n, 3 * k - 1)));
+  Schedule s = schedule(product, target_named("sm_80"));
+  s.reorder({n, m}).stage(std::string("B"), registers, at = n).stitch(std::string("A"), shared, at = n);
+  expect_right_by_both(s);
+}
+
 /// Padding has the column -1: the weights may be read there, B may not.
 TEST(KeptConditions, StitchedWeightsKeepPaddingOut) {
   Schedule s = of_weights("blocked_ell:b=4");

@@ -122,8 +122,10 @@ bool may_reach_behind(const Expr& index, const std::int64_t* extent, const Stmt&
   }
   if (block == 0) return extent != nullptr && known >= *extent;
   if (block == 1) return is_asked_later(sum, staged);
-  // Arrays of offsets have one more behind their last block.
-  return known >= block + (extent == nullptr ? 1 : *extent % block);
+  // Arrays of offsets have one more behind their last block; where rows are given at launch the last block of
+  // a loop that was cut may not be whole.
+  if (extent == nullptr) return known > block || is_asked_later(sum, staged);
+  return known >= block + *extent % block;
 }
 
 /// The first such index of the load.
