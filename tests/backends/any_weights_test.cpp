@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
@@ -54,6 +55,31 @@ void expect_right(const Kernel& kernel, const Device& device, const std::string&
   Launch launch(weights_of(size, dtype, format), size.n);
   const Verification found = verify(kernel, device, launch.arguments);
   EXPECT_TRUE(found.passed) << found.text();
+}
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+/// Rows of 4 iterations may be more than there are, and the order of rows ends with the last one.
+TEST(AnyWeights, CopiesAheadAskNoOrderBehindTheLastRow) {
+  const Tensor<f32, 2, Storage::sparse> a("A", {Extent::any("M"), 39});
+  const Tensor<f32, 2> b("B", {39, 37}), scale("D", {Extent::any("M"), 37}), c("C", {Extent::any("M"), 37});
+  const Algorithm scaled = algorithm("scaled", c(m, n) = sum(k, a(m, k) * b(k, n)) * scale(m, n));
+  const SharedWeights weights = weights_of({.rows = 11, .columns = 39}, DType::f32, "csr:order=length");
+  const auto staged = [&](std::int64_t buffers) {
+    Schedule s = schedule(scaled, weights, target_named("sm_86"));
+    s.reorder({n, m}).bind(n, block_x).split(m = 4);
+    s.stage(std::string("D"), shared, at = LoopName("m.inner"), weft::depth = buffers);
+    return s;
+  };
+  EXPECT_NO_THROW(staged(1));
+  try {
+    staged(2);
+    FAIL() << "the order of rows would be read behind its end";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("ahead of the condition that keeps it inside of"));
+  }
 }
 
 TEST(AnyWeights, WarpgroupsTakeThem) {
