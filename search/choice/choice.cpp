@@ -104,8 +104,11 @@ class Chooser {
       Way unasked{format, &recipe, {}, time({})};
       const RecipeChoices choices = choices_of(problem, recipe);
       const std::vector<Way> best = best_points(problem, recipe, choices, time);
-      // Of a device that no kernel was compared on, a recipe is trusted to find about the best of its points.
-      if (!best.empty() && !error_of_bound(summary, format, recipe.name, target_))
+      // Where no kernel was compared with its model, a recipe is trusted to find about the best of its
+      // points, but not where the model of its own point takes longer by far.
+      constexpr double far = 2;
+      if (!best.empty() && !error_of_bound(summary, format, recipe.name, target_) &&
+          unasked.microseconds <= far * best.front().microseconds)
         unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);
       else if (!best.empty())
         add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
