@@ -296,7 +296,8 @@ void Statements::loop_lines(const ir::For& s, const std::string& end) {
   open(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", expressions_.index_type(), variable, begin,
                    end));
   declare(variable);
-  const std::int64_t around = std::exchange(copies_, product(copies_, copies_of(s)));
+  const std::int64_t unasked = extent != nullptr && !stays ? *extent : 1;
+  const std::int64_t around = std::exchange(copies_, product(copies_, std::max(copies_of(s), unasked)));
   print(s.body);
   copies_ = around;
   close();
