@@ -30,6 +30,18 @@ std::int64_t span_of(const Operand& operand, const Sizes& sizes) {
   return elements;
 }
 
+/// What is right where the strides are bytes, as other libraries count them; empty where they are not.
+std::string in_elements(Operand operand, const Sizes& sizes, std::int64_t elements) {
+  const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
+  for (std::int64_t& stride : operand.strides) {
+    if (stride % size != 0) return {};
+    stride /= size;
+  }
+  if (span_of(operand, sizes) > elements) return {};
+  return fmt::format("strides of {}, if those are bytes, since they are counted in elements; or ",
+                     text_of_shape(operand.strides));
+}
+
 /// Same format, and arrays and levels that differ in numbers of entries alone.
 bool is_packed_like(const SparseTensor& given, const SparseTensor& example) {
   const auto same_array = [](const SparseTensor::NamedArray& a, const SparseTensor::NamedArray& b) {
@@ -85,9 +97,23 @@ std::string with_sizes(const Operand& operand, const Array& array, const Sizes& 
   return ": an array of " + text_of_shape(shape);
 }
 
-void check_shape(const Operand& operand, const Array& array, Sizes& sizes) {
+/// Of the output of a convolution whose image has more padding in one direction: that it is so.
+std::string padding_text(const Algorithm& algorithm, const Operand& operand) {
+  std::vector<std::int64_t> pads;
+  for (const TensorAccess& factor : algorithm.factors) {
+    for (const AffineIndex& index : factor.indices)
+      if (index.terms.size() > 1) pads.push_back(-index.constant);
+  }
+  const bool is_output = &operand == &algorithm.operands[algorithm.output.operand];
+  if (!is_output || pads.size() != 2 || pads[0] == pads[1]) return {};
+  return fmt::format(
+      ", of an image with a padding of {} in height and {} in width; or one of {} in both: pad = {{{}, {}}}",
+      pads[0], pads[1], pads[0], pads[0], pads[0]);
+}
+
+void check_shape(const Algorithm& algorithm, const Operand& operand, const Array& array, Sizes& sizes) {
   const UserError wrong("operand " + operand.name + " has another shape", text_of_shape(array.shape()),
-                        shape_text(operand));
+                        shape_text(operand) + padding_text(algorithm, operand));
   if (array.shape().size() != operand.shape.size()) throw wrong;
   for (std::size_t i = 0; i < operand.shape.size(); ++i) {
     const Extent& extent = operand.shape[i];
@@ -160,7 +186,7 @@ Sizes checked(const Algorithm& algorithm, const SparseTensor* weights, const Arg
   Sizes sizes;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::dense && operand.strides.empty())
-      check_shape(operand, array_of(operand, algorithm, arguments), sizes);
+      check_shape(algorithm, operand, array_of(operand, algorithm, arguments), sizes);
   }
   if (const Operand* sparse = algorithm.sparse_operand(); sparse != nullptr && weights != nullptr) {
     const std::vector<std::int64_t> of_weights = sizes_of_operand(algorithm, *weights);
@@ -174,8 +200,10 @@ Sizes checked(const Algorithm& algorithm, const SparseTensor* weights, const Arg
     const Array& array = array_of(operand, algorithm, arguments);
     const std::int64_t span = span_of(operand, sizes);
     if (array.size() >= span) continue;
-    throw UserError("operand " + operand.name + " is too small for its strides",
-                    std::to_string(array.size()) + " elements", "at least " + std::to_string(span));
+    throw UserError(
+        "operand " + operand.name + " is too small for its strides",
+        fmt::format("{} elements, and strides of {}", array.size(), text_of_shape(operand.strides)),
+        fmt::format("{}at least {} elements", in_elements(operand, sizes, array.size()), span));
   }
   for (const std::string& scalar : algorithm.scalars) {
     if (arguments.scalars.count(scalar) != 0) continue;
@@ -195,7 +223,11 @@ const SparseTensor* chosen_weights(const Algorithm& algorithm, const SparseTenso
   weft::check_weights(algorithm, given);
   if (!is_packed_like(*given, *example))
     throw UserError("the weights are not packed as the kernel reads them", algorithm.text(),
-                    packing_text(*given), packing_text(*example));
+                    packing_text(*given),
+                    given->format().text() == example->format().text()
+                        ? packing_text(*example)
+                        : fmt::format("{} in {}, with any number of entries", name_of(example->dtype()),
+                                      example->format().text()));
   return given;
 }
 

@@ -204,8 +204,10 @@ void BoundKernel::upload(const std::string& operand, const Array& array, CallPla
     State::Placed& found = bound.find(operand, array);
     if (found.contents->is_coordinates)
       throw UserError("the places of the weights' entries cannot be replaced", operand,
-                      fmt::format("{}; for other places another kernel, or Arguments::weights at binding",
-                                  fmt::join(bound.names_to_upload(), ", ")));
+                      fmt::format("{}; for other places {}", fmt::join(bound.names_to_upload(), ", "),
+                                  bound.kernel->schedule.algorithm().takes_any_weights()
+                                      ? "Arguments::weights at binding"
+                                      : "a kernel that is compiled for weights with these places"));
     found.memory.upload(array.data(), array.bytes());
   });
 }

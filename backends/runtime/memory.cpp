@@ -61,7 +61,8 @@ void DeviceMemory::poison() {
 void DeviceMemory::check_range(const char* what, std::size_t bytes, std::size_t offset) const {
   if (offset <= bytes_ && bytes <= bytes_ - offset) return;
   throw UserError(what, std::to_string(bytes) + " bytes at byte " + std::to_string(offset),
-                  "a range inside the " + std::to_string(bytes_) + " bytes of this memory");
+                  "a range inside the " + std::to_string(bytes_) + " bytes of this memory; or a memory of " +
+                      std::to_string(bytes + offset) + ", since its size is one in bytes too");
 }
 
 }  // namespace weft

@@ -152,10 +152,15 @@ void refuse_duplicates(const Coordinates& entries, const std::string& origin) {
   if (twice == order.end()) return;
   const std::size_t first = *twice;
   const std::size_t second = *std::next(twice);
+  // What a symmetry adds follows what it was added for.
+  const auto is_mirrored = [&](std::size_t i) { return i > 0 && entries.line[i - 1] == entries.line[i]; };
+  const bool both_triangles = is_mirrored(first) != is_mirrored(second);
+  const std::size_t written = is_mirrored(second) ? second - 1 : second;
   refuse(origin, fmt::format("line {}", entries.line[second]),
-         fmt::format("an entry at row {}, column {}, which line {} has already given",
-                     entries.row[second] + 1, entries.column[second] + 1, entries.line[first]),
-         "every place once");
+         fmt::format("an entry at row {}, column {}, which line {} has already given{}",
+                     entries.row[written] + 1, entries.column[written] + 1, entries.line[first],
+                     both_triangles ? " by the symmetry that line 1 says" : ""),
+         both_triangles ? "one triangle; or general in place of the symmetry in line 1" : "every place once");
 }
 
 WeightMatrix read_coordinates(TextScanner& text, const Header& header) {

@@ -186,8 +186,10 @@ class Baking {
         fmt::format(
             "the block{} has {} entries and {} loads, each for {} columns of a thread: {} bytes of code",
             place, entries, loads, nest_.copies, bytes),
-        fmt::format("at most {} bytes: fewer rows in a block, or fewer columns of a thread",
-                    limits_.code_bytes),
+        fmt::format(
+            "at most {} bytes: fewer rows in a block, or fewer columns of a thread; or code_bytes = {}, "
+            "a number of bytes",
+            limits_.code_bytes, std::max(bytes, limits_.code_bytes < 1024 ? limits_.code_bytes * 1024 : 0)),
         loop_};
   }
 

@@ -42,6 +42,11 @@ StepResult apply_persist(const ir::Program& program, const StepArguments& argume
   }
   const auto outers = find_loops(program.body, names[0]);
   const ir::For* inner = outers.size() == 1 ? directly_inside(*outers.front(), names[1]) : nullptr;
+  if (inner != nullptr && inner->kind == LoopKind::serial && outers.front()->kind == LoopKind::serial)
+    return Reason{2, fmt::format("{} and {} are bound to nothing", names[0], names[1]),
+                  fmt::format("both bound to blocks before: first {}{}",
+                              written("bind", {names[0], "block_y"}), written("bind", {names[1], "block_x"})),
+                  names[1]};
   if (inner == nullptr || !ir::is_block(inner->kind) || !ir::is_block(outers.front()->kind))
     return Reason{
         2, fmt::format("{} does not stand directly inside {}, both bound to blocks", names[1], names[0]),

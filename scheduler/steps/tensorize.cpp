@@ -113,18 +113,42 @@ class Tensorize {
           "as vector_wise, of which .stitch fills tiles up with zeros",
           least, *size);
     }
-    return "operands in tiles that are zero where nothing is read: stage and stitch them first";
+    return "operands in tiles that are zero where nothing is read: stage and stitch them first" +
+           copies(chain, store);
   }
 
-  Reason not_shared(const ir::Load& factor, const ir::Chain& chain) const {
-    const std::string& name = factor.buffer->name;
-    std::string at = "…";
+  /// ", such as .stage(…).stitch(…)", of factors of which the weights' columns say what is read.
+  std::string copies(const ir::Chain& chain, const ir::Store& store) const {
+    const std::string at = place_of_copies(chain);
+    const Operand* sparse = context_.algorithm.sparse_operand();
+    if (sparse == nullptr || at.empty() || !ir::any<ir::Load>(chain.conditions.front())) return {};
+    std::string steps;
+    for (const ir::Load* factor : loads_in(store.value)) {
+      const bool is_weights = factor->buffer->tensor == sparse->name;
+      const std::string& tensor = is_weights ? factor->buffer->name : factor->buffer->tensor;
+      const char* kind = is_weights ? "stage" : "stitch";
+      if (factor->buffer->scope == ir::Scope::global)
+        steps += Step{kind, {{{}, tensor}, {{}, "shared"}, {"at", at}}, {}}.cpp();
+    }
+    return steps.empty() ? steps : ", such as " + steps;
+  }
+
+  /// The innermost loop of the sum around these.
+  std::string place_of_copies(const ir::Chain& chain) const {
+    std::string at;
     for (const std::string& loop : loop_names(program_.body)) {
       const bool around = std::ranges::any_of(
           chain.loops, [&](const ir::For& each) { return stands_inside(program_.body, each.name, loop); });
       if (around && !ir::is_over_output(ir::role_of(program_.body, loop))) at = loop;
     }
-    const Step stage{"stage", {{{}, factor.buffer->tensor}, {{}, "shared"}, {"at", at}}, {}};
+    return at;
+  }
+
+  Reason not_shared(const ir::Load& factor, const ir::Chain& chain) const {
+    const std::string& name = factor.buffer->name;
+    const std::string at = place_of_copies(chain);
+    const Step stage{
+        "stage", {{{}, factor.buffer->tensor}, {{}, "shared"}, {"at", at.empty() ? "…" : at}}, {}};
     return {4, fmt::format("{} is read from {}", name, ir::name_of(factor.buffer->scope)),
             fmt::format("both factors in shared memory: {} first, or stitch", stage.cpp()), name};
   }

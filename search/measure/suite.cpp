@@ -131,8 +131,14 @@ class SuiteReader {
   const Json& field_of(const Json& object, const std::string& at, const char* field,
                        const std::string& accepted) const {
     const auto found = object.find(field);
-    if (found == object.end()) refuse(at + "/" + field, field, "it is missing", accepted);
-    return *found;
+    if (found != object.end()) return *found;
+    for (const auto& [name, value] : object.items()) {
+      if (std::ranges::equal(name, std::string_view(field), {}, ::toupper, ::toupper))
+        refuse(
+            at + "/" + field, field, fmt::format("it is missing, and \"{}\" is no field", name),
+            fmt::format("\"{}\" in place of \"{}\", with sizes in large letters: {}", field, name, accepted));
+    }
+    refuse(at + "/" + field, field, "it is missing", accepted);
   }
 
   std::string string_of(const Json& object, const std::string& at, const char* field) const {

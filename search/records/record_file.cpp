@@ -185,13 +185,15 @@ void RecordFile::check_architecture(const Record& record, const Record& first) c
   const std::string of_first = architecture_of(first.target.name);
   if (own != of_first)
     throw UserError("records of two architectures go into one database", path_, of_first + " and " + own,
-                    "those of one, or --allow-arch to have both in one");
+                    "those of one, or any_architecture (--allow-arch) to have both in one");
   for (const StoredRecord& other : records_) {
     const std::string found = architecture_of(other.record.target.name);
     if (found == own) continue;
-    throw UserError("a database of trials is of another architecture", place_of_line(path_, other.line, {}),
-                    found + ", and the new record is of " + own,
-                    "records of " + found + ", another file, or --allow-arch to have both in one");
+    throw UserError(
+        "a database of trials is of another architecture", place_of_line(path_, other.line, {}),
+        found + ", and the new record is of " + own,
+        "records of " + found +
+            ", another file, or TuneOptions::any_architecture (--allow-arch) to have both in one");
   }
 }
 

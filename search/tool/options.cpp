@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -83,8 +84,10 @@ std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& 
     constexpr std::int64_t most = 1'000'000'000;  // products of three such numbers are far from any end
     const auto value = read_number<std::int64_t>(part);
     if (!value || *value < least || *value > most)
-      throw UserError("a flag cannot be read", flag, text,
-                      fmt::format("a number from {} to {}, or two joined by x: 3x3", least, most));
+      throw UserError(
+          "a flag cannot be read", flag, text,
+          fmt::format("a number from {} to {}, or two joined by x: {}", least, most,
+                      flag == "--pad" ? "1x1, by which filters of 3x3 keep an image's size" : "3x3"));
     return *value;
   };
   const auto cross = text.find('x');
@@ -336,6 +339,33 @@ struct Layer {
   std::vector<std::string> notes;
 };
 
+/// What is read is finite, and has to stay so in the type that was asked for.
+void refuse_infinite(const WeightMatrix& before, const WeightMatrix& after) {
+  const auto becomes_infinite = [&](const Array& values, std::int64_t i) {
+    return !std::isfinite(values.get(i)) && std::isfinite(before.values.get(i));
+  };
+  std::int64_t count = 0, first = 0;
+  for (std::int64_t i = after.stored() - 1; i >= 0; --i) {
+    if (becomes_infinite(after.values, i)) ++count, first = i;
+  }
+  if (count == 0) return;
+  std::vector<std::string_view> fitting;
+  for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {
+    const Array values = before.values.converted(dtype);
+    if (std::ranges::none_of(std::views::iota(std::int64_t{0}, values.size()),
+                             [&](std::int64_t i) { return becomes_infinite(values, i); }))
+      fitting.push_back(name_of(dtype));
+  }
+  std::int64_t row = 0;
+  while (before.row_begin[static_cast<std::size_t>(row) + 1] <= first) ++row;
+  throw UserError("weights become infinite in the element type",
+                  fmt::format("--dtype {}, {}, row {}, column {}", name_of(after.values.dtype()),
+                              before.origin, row, before.column_of(first)),
+                  fmt::format("{}, and {} of {} weights in all are beyond its numbers",
+                              before.values.get(first), count, before.stored()),
+                  fmt::format("--dtype {}; or smaller weights", fmt::join(fitting, ", ")));
+}
+
 Layer read_layer(const ProblemOptions& options) {
   Layer layer;
   dtype_of_text(options.dtype, DType::f32);  // whose error names no option but its own
@@ -348,7 +378,9 @@ Layer read_layer(const ProblemOptions& options) {
   } else if (layer.matrix.values.dtype() != dtype) {
     double change = 0;
     const DType before = layer.matrix.values.dtype();
-    layer.matrix = converted(layer.matrix, dtype, &change);
+    WeightMatrix rounded = converted(layer.matrix, dtype, &change);
+    refuse_infinite(layer.matrix, rounded);
+    layer.matrix = std::move(rounded);
     if (change > 0)
       layer.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
                                         name_of(before), name_of(dtype), change));

@@ -10,6 +10,7 @@
 #include <weft/search/tool/tuning.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace weft::tool {
 namespace {
@@ -21,6 +22,15 @@ struct ReplayVerb {
   std::string device;
 };
 
+/// What names a record of the file, as far as there is one.
+std::string named_in(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return "db.jsonl:17";
+  const RecordFile file(path, RecordFile::Mode::read);
+  if (file.records().empty()) return "a database with records, as in db.jsonl:17";
+  const std::size_t first = file.records().front().line, last = file.records().back().line;
+  return fmt::format("{}:{}", path, first) + (first == last ? "" : fmt::format(" to {}:{}", path, last));
+}
+
 /// "db.jsonl:17", a line of a file.
 Record record_at(const std::string& place) {
   const std::size_t colon = place.rfind(':');
@@ -28,7 +38,8 @@ Record record_at(const std::string& place) {
                         ? std::nullopt
                         : read_number<std::size_t>(std::string_view(place).substr(colon + 1));
   if (!line || *line == 0)
-    throw UserError("a record is named by its file and line", "weft replay", place, "db.jsonl:17");
+    throw UserError("a record is named by its file and line", "weft replay", place,
+                    named_in(place.substr(0, colon)));
   const RecordFile file(place.substr(0, colon), RecordFile::Mode::read);
   const auto found = std::ranges::find(file.records(), *line, &StoredRecord::line);
   if (found != file.records().end()) return found->record;

@@ -299,6 +299,10 @@ int search(TuneVerb options) {
 /// What a measured plan brought, into the database.
 int absorb(const TuneVerb& options) {
   const RecordFile results = of_option("--absorb", [&] {
+    if (std::filesystem::is_regular_file(options.absorb))
+      throw UserError("the folder of a plan is asked for", "--absorb", "a file, " + options.absorb,
+                      "the folder with its " + results_file("") + ", such as " +
+                          std::filesystem::absolute(options.absorb).parent_path().string());
     const std::string path = results_file(options.absorb);
     if (!std::filesystem::exists(path))
       throw UserError("a plan has no results", options.absorb, "no file " + path,

@@ -86,6 +86,15 @@ std::string devices_of(const std::string& target) {
                          : fmt::format("--target {}, --device cuda or sim:{}", target, target);
 }
 
+/// Which layout of images the first algorithm has and the second one has not.
+std::string layout_option(const std::string& tuned, const std::string& asked) {
+  for (const auto& [output, layout] :
+       {std::pair{"C[b, f, p, q] ", "nchw"}, {"C[b, p, q, f] ", "nhwc"}, {"C[f, p, q, b] ", "chwn"}}) {
+    if (tuned.starts_with(output) && !asked.starts_with(output)) return std::string("--layout ") + layout;
+  }
+  return {};
+}
+
 /// The first one; nothing where there is none.
 std::optional<Difference> difference(const BestKernel& best, const BestUse& use) {
   const Record& record = best.record;
@@ -99,7 +108,7 @@ std::optional<Difference> difference(const BestKernel& best, const BestUse& use)
   const Operand& output = use.algorithm.operands[use.algorithm.output.operand];
   const std::string algorithm = record.problem.word("algorithm"), dtype = record.problem.word("dtype");
   if (!algorithm.empty() && algorithm != use.algorithm.text())
-    return differs("", algorithm, use.algorithm.text());
+    return differs("", algorithm, use.algorithm.text(), layout_option(algorithm, use.algorithm.text()));
   if (!dtype.empty() && dtype != name_of(output.dtype))
     return differs("elements of", dtype, name_of(output.dtype), "--dtype " + dtype);
   const bool open = std::ranges::any_of(use.algorithm.indices,

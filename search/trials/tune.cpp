@@ -212,10 +212,12 @@ class Tuner {
     const Measure measure = options_.measure.measure;
     // What a schedule for GPUs takes on a CPU, by its meaning, says nothing about it.
     if (target.is_gpu() == (measure == Measure::cpu))
-      throw UserError("there is nothing to measure with", "--measure " + std::string(name_of(measure)),
-                      "the target " + target.name,
-                      target.is_gpu() ? "--measure gpu, sim or model, or the target cpu"
-                                      : "--measure cpu; gpu, sim and model know GPUs alone");
+      throw UserError(
+          "there is nothing to measure with", "--measure " + std::string(name_of(measure)),
+          "the target " + target.name,
+          target.is_gpu()
+              ? "--measure sim or model, or gpu where there is one: cpu is for kernels of the target cpu"
+              : "--measure cpu; gpu, sim and model know GPUs alone");
     std::optional<DeviceDescription> device;
     if (measure == Measure::gpu || measure == Measure::cpu) {
       const WorkerReply reply = pool_.ask(device_request(), options_.measure.build_seconds);
@@ -405,6 +407,10 @@ void check(const TuneOptions& options) {
   const MeasureOptions& measure = options.measure;
   require(measure.rounds >= 1, "MeasureOptions::rounds", std::to_string(measure.rounds), "at least 1");
   require(measure.copies >= 1, "MeasureOptions::copies", std::to_string(measure.copies), "at least 1");
+  require(measure.memory_bytes == 0 || measure.memory_bytes >= std::uint64_t{1} << 20U,
+          "MeasureOptions::memory_bytes",
+          fmt::format("{} bytes, in which no process runs", measure.memory_bytes),
+          "a number of bytes, such as std::uint64_t{16} << 30U for 16 GiB; or 0 for no limit");
   require(measure.build_seconds > 0, "MeasureOptions::build_seconds",
           fmt::format("{}", measure.build_seconds), "a time above 0");
   require(measure.run_seconds > 0, "MeasureOptions::run_seconds", fmt::format("{}", measure.run_seconds),

@@ -153,8 +153,8 @@ TEST(AddRecipe, WhatItsFunctionThrowsIsToldAsItsOwn) {
     schedule_by(recipe, {}, nullptr, target_named("cpu"), {});
     FAIL() << "nothing was thrown";
   } catch (const UserError& error) {
-    EXPECT_EQ(error.report().where, "recipe of_mine, write");
-    EXPECT_EQ(error.report().found, "no 0");
+    EXPECT_EQ(error.report().where, "recipe of_mine, write of the point {}");
+    EXPECT_EQ(error.report().found, "an exception whose what() is \"no 0\"");
   }
   try {
     why_not(recipe, {{}, nullptr, formats::csr()}, target_named("cpu"));

@@ -208,7 +208,7 @@ TEST(TensorSteps, LoopsOfAnInstructionStay) {
 TEST(TensorSteps, PersistRefuses) {
   expect_refused(written_back(), persist("q", "m.block", 3), 1, "q");
   expect_refused(written_back(), persist("n.outer", "q", 3), 1, "q");
-  expect_refused(bare({}), persist("m.block", "m.row", 3), 2, "both bound to blocks");
+  expect_refused(bare({}), persist("m.block", "m.row", 3), 2, "are bound to nothing");
   expect_refused(written_back(), persist("m.block", "n.outer", 3), 2, "does not stand directly inside");
   expect_refused(written_back(), persist("n.outer", "k.block", 3), 2, "does not stand directly inside");
   expect_refused(persistent(), persist("n.outer.block", "n.outer.tile", 3), 2, "both bound to blocks");

@@ -16,7 +16,7 @@ namespace weft {
 /// weft's is a UserError that names the recipe and the function.
 ///     asked(recipe, "why_not", [&] { return recipe.why_not(problem, target); })
 template <class Ask>
-auto asked(const Recipe& recipe, const char* function, const Ask& ask) {
+auto asked(const Recipe& recipe, const std::string& function, const Ask& ask) {
   try {
     return ask();
   } catch (const UserError&) {
@@ -29,7 +29,7 @@ auto asked(const Recipe& recipe, const char* function, const Ask& ask) {
     throw;
   } catch (const std::exception& error) {
     throw UserError("a recipe ended with an exception", fmt::format("recipe {}, {}", recipe.name, function),
-                    error.what(),
+                    fmt::format("an exception whose what() is \"{}\"", error.what()),
                     "what the function is declared to return, or a UserError; a point may lack any of the "
                     "recipe's knobs");
   }
@@ -38,7 +38,10 @@ auto asked(const Recipe& recipe, const char* function, const Ask& ask) {
 inline Schedule schedule_by(const Recipe& recipe, const Algorithm& algorithm,
                             std::shared_ptr<const SparseTensor> weights, const Target& target,
                             const KnobValues& point) {
-  return asked(recipe, "write",
+  std::string knobs;
+  for (const auto& [name, value] : point)
+    knobs += fmt::format("{}{}={}", knobs.empty() ? "" : " ", name, value);
+  return asked(recipe, "write of the point {" + knobs + "}",
                [&] { return recipe.write(algorithm, std::move(weights), target, point, CallPlace()); });
 }
 

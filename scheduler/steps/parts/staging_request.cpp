@@ -55,9 +55,9 @@ bool is_of_baked_weights(const ir::Program& program, const std::string& tensor, 
 Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
                            const StepContext& context) {
   std::vector<std::string> inputs;
+  const Operand& output = context.algorithm.operands[context.algorithm.output.operand];
   for (const Operand& operand : context.algorithm.operands) {
-    if (&operand != &context.algorithm.operands[context.algorithm.output.operand] &&
-        !is_of_baked_weights(program, operand.name, context))
+    if (&operand != &output && !is_of_baked_weights(program, operand.name, context))
       inputs.push_back(operand.name);
   }
   const bool is_array = std::ranges::any_of(program.buffers, [&](const ir::BufferRef& buffer) {
@@ -74,7 +74,9 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
     std::vector<std::string_view> candidates(inputs.begin(), inputs.end());
     candidates.insert(candidates.end(), arrays.begin(), arrays.end());
     return {
-        3, fmt::format("no input is called {}", request.tensor),
+        3,
+        fmt::format("no input is called {}{}", request.tensor,
+                    request.tensor == output.name ? ", the output, whose sums are kept in registers" : ""),
         fmt::format("one of the inputs {}{}{}", fmt::join(inputs, ", "),
                     arrays.empty() ? "" : fmt::format(", or an array of one: {}", fmt::join(arrays, ", ")),
                     did_you_mean(request.tensor, candidates)),

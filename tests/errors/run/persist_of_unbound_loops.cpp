@@ -1,4 +1,4 @@
-// expect: n does not stand directly inside m, both bound to blocks
+// expect: m and n are bound to nothing
 // expect: .bind(m, block_y).bind(n, block_x)
 // fix: s.bind(m, block_y).bind(n, block_x).persist(m, n, blocks = 4);
 #include <weft/backends/kernel.h>

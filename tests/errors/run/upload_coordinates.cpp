@@ -1,6 +1,6 @@
 // expect: the places of the weights' entries cannot be replaced
 // expect: A.column
-// expect: A.values, B, C; for other places another kernel
+// expect: A.values, B, C; for other places a kernel that is compiled for weights
 // fix:   launched.bound().upload("A.values", launched.kernel.schedule().weights()->array("values"));
 #include "illegal_launch.h"
 #include "illegal_program.h"

@@ -96,7 +96,8 @@ TEST(Mtx, RefusesEntriesWithTheirLine) {
   expect_refused([&] { parse(head + "1 1 1\n1 2 1 1\n"); }, {"line 4", "after an entry"});
   expect_refused([&] { parse(head + "1 1 1\n1 2 1\n2 2 1\n"); }, {"line 5", "after the last entry"});
   expect_refused([] { parse("coordinate real skew-symmetric\n2 2 1\n1 1 1\n"); }, {"line 3", "diagonal"});
-  expect_refused([] { parse("coordinate real symmetric\n2 2 2\n2 1 1\n1 2 1\n"); }, {"line 4", "line 3"});
+  expect_refused([] { parse("coordinate real symmetric\n2 2 2\n2 1 1\n1 2 1\n"); },
+                 {"line 4", "row 1, column 2, which line 3", "symmetry", "general in place"});
   expect_refused([] { parse("array real general\n2 2\n1\n2\n3\n"); }, {"end of the file", "row 2, column 2"});
   expect_refused([] { parse("array real general\n1 2\n1\n2\n3\n"); }, {"line 5", "after the last entry"});
   expect_refused([] { parse("coordinate unsigned-integer general\n1 1 1\n1 1 -1\n"); }, {"line 3", "\"-1\""});

@@ -184,6 +184,8 @@ TEST(Suite, ErrorsNameFieldAndLine) {
               AllOf(HasSubstr("s.json, line 9"), HasSubstr("field \"M\": -512"), HasSubstr("from 1 to")));
   EXPECT_THAT(error_of(replaced(products, ", \"N\": 50", "")),
               AllOf(HasSubstr("s.json, line 9"), HasSubstr("field \"N\": it is missing")));
+  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"m\": 512")),
+              AllOf(HasSubstr("and \"m\" is no field"), HasSubstr("\"M\" in place of \"m\"")));
   EXPECT_THAT(error_of(replaced(products, "[0.9, 0.95]", "[0.9,\n 1.5]")),
               AllOf(HasSubstr("line 6"), HasSubstr("field \"sparsity\": 1.5")));
   EXPECT_THAT(error_of(replaced(products, "\"f32\"", "\"f8\"")),

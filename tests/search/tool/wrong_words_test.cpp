@@ -46,6 +46,7 @@ class WrongWordsTest : public ::testing::Test {
     folder() = mkdtemp(pattern);
     write_npy((folder() / "w.npy").string(),
               to_dense(synthetic_layer({.rows = 32, .columns = 48, .sparsity = 0.8})));
+    write_npy((folder() / "large.npy").string(), Array::of(std::vector<float>{1, 70000, 2, 3}));
     write_npy((folder() / "filter.npy").string(), random_array(DType::f32, {4, 2, 3, 3}, 1));
     std::filesystem::current_path(folder());
   }
@@ -120,6 +121,11 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --n 8 --format ''", "format"},
       {"verify --weights w.npy --op ''", "spmm, spmv, linear or conv2d"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 0x0", "a number from 1 to"},
+      {"verify --weights filter.npy --op conv2d --filter 3x3 --image 8x8 --pad same",
+       "1x1, by which filters"},
+      {"verify --weights large.npy --n 4 --dtype f16", "row 0, column 1"},
+      {"verify --weights large.npy --n 4 --dtype f16", "70000, and 1 of 4 weights"},
+      {"verify --weights large.npy --n 4 --dtype f16", "--dtype bf16, f32, f64"},
       {"verify --weights w.npy --op conv2d --filter 0x0 --image 4x4", "--filter"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image -4x4", "--image"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image x", "--image"},
