@@ -74,7 +74,8 @@ constexpr void check_rules() {
   static_assert(rule != Broken::sparse_matrix,
                 "weft: the sparse operand is not indexed with output indices first, then every index that is "
                 "summed over; found: the accesses beside check_rules; accepted: W(f, c, r, s) of an output "
-                "O(f, p, q) and a sum over c, r, s, or A(m, k)");
+                "O(f, p, q) and a sum over c, r, s, or A(m, k) of weights declared and stored [outputs, "
+                "inputs]");
   static_assert(rule != Broken::factors_type,
                 "weft: the factors of the sum have different element types; found: the accesses beside "
                 "check_rules; accepted: one for both, such as Tensor<f16, 2> beside Tensor<f16, 2>");
@@ -97,7 +98,8 @@ constexpr void check_right(const Expression<Types<Sums...>, Accesses>*) {
     static_assert(
         sizeof...(Sums) < 2,
         "weft: an algorithm has more than one sum; accepted: one, such as C(m, n) = sum(k, A(m, k) * B(k, "
-        "n)), and a second algorithm that adds to its output, C(m, n) = C(m, n) + sum(k, D(m, k) * E(k, n))");
+        "n)), and a second algorithm that takes its output T, C(m, n) = T(m, n) + sum(k, D(m, k) * E(k, n)), "
+        "or for a product of sums C(m, n) = T(m, n) * sum(k, D(m, k) * E(k, n))");
     if constexpr (sizeof...(Sums) == 1) {
       using Asked = Rules<Output, Sums..., Accesses>;
       check_rules<Asked::broken, decltype(Asked::found())>();
