@@ -41,6 +41,28 @@ std::optional<Reason> reads_later_tile(const Expr& expr, const Stmt& body) {
                 "the outer stage first, or both at one loop", name};
 }
 
+/// Precondition 6: no copy inside that gathers reads the buffer at places that only it counts.
+std::optional<Reason> gathered_inside(const Stmt& body, const ir::BufferRef& buffer) {
+  std::optional<Reason> refused;
+  ir::each<ir::Copy>(body, [&](const ir::Copy& copy) {
+    const auto counts = [&](const ir::Load& load) {
+      return load.buffer == buffer && std::ranges::any_of(copy.coordinates, [&](const std::string& name) {
+               return std::ranges::any_of(load.indices,
+                                          [&](const Expr& index) { return ir::uses(index, name); });
+             });
+    };
+    std::vector<Expr> asked = copy.source_begin;
+    if (copy.inside.defined()) asked.push_back(copy.inside);
+    if (refused ||
+        std::ranges::none_of(asked, [&](const Expr& expr) { return ir::any<ir::Load>(expr, counts); }))
+      return;
+    refused =
+        Reason{6, fmt::format("{} says what the copy {} holds", buffer->name, copy.destination->name),
+               fmt::format("this step before the one that copies {}", copy.source->name), copy.source->name};
+  });
+  return refused;
+}
+
 /// A tile of a tile needs another name than the tile that it is made of.
 std::string tile_name(const ir::Program& program, const std::string& wanted) {
   std::set<std::string> taken;
@@ -357,7 +379,9 @@ StepResult stage_at(const ir::Program& program, const StepArguments& arguments, 
   for (const ir::BufferRef& buffer : buffers) {
     result = with_copies(std::get<ir::Program>(result), request.at, buffer, [&](const ir::For& loop) {
       const Ring ring{request.depth, (ir::variable(loop.name) - loop.begin) % request.depth};
-      return behind_staged(loop.body, buffer, request.depth == 1, [&](const Stmt& body) {
+      using Staged = std::variant<Stmt, Reason>;
+      return behind_staged(loop.body, buffer, request.depth == 1, [&](const Stmt& body) -> Staged {
+        if (auto refused = gathered_inside(body, buffer)) return *refused;
         return request.scope == "shared" ? stage_shared(body, buffer, program, context, ring)
                                          : stage_registers(body, buffer, program, context.step);
       });
