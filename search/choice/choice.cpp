@@ -105,10 +105,10 @@ class Chooser {
       const RecipeChoices choices = choices_of(problem, recipe);
       const std::vector<Way> best = best_points(problem, recipe, choices, time);
       // Where no kernel was compared with its model, a recipe is trusted to find about the best of its
-      // points, but not where the model of its own point takes longer by far.
+      // points, but not of a product where the model of its own point takes longer by far.
       constexpr double far = 6;  // the model of code has been six times too slow in few columns
       if (!best.empty() && !error_of_bound(summary, format, recipe.name, target_) &&
-          unasked.microseconds <= far * best.front().microseconds)
+          (summary.convolution || unasked.microseconds <= far * best.front().microseconds))
         unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);
       else if (!best.empty())
         add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
