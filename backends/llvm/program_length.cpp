@@ -37,6 +37,9 @@ constexpr std::int64_t most_masked_crossings = std::int64_t{3} << 16;
 /// Conditions inside of vectorized loops times lanes: writing 1.5 million out took half a minute.
 constexpr std::int64_t most_choices = std::int64_t{1} << 19;
 
+/// Conditions in loops that are written out: 12,288 took LLVM a minute to write out.
+constexpr std::int64_t most_conditions = std::int64_t{5} << 11;
+
 /// What makes a program long and is named in its schedule.
 struct LongParts {
   std::vector<std::pair<std::int64_t, std::string>> loops;  ///< those written out, the longest first
@@ -108,12 +111,31 @@ std::int64_t lanes_of(const llvm::Instruction& instruction) {
   return vector == nullptr ? 1 : static_cast<std::int64_t>(vector->getNumElements());
 }
 
+std::int64_t conditions_written_out(const ir::Stmt& stmt, std::int64_t times) {
+  const auto* loop = stmt.as<ir::For>();
+  const std::int64_t* extent =
+      loop == nullptr || loop->kind != ir::LoopKind::unrolled ? nullptr : ir::integer_value(loop->extent);
+  // A loop of no iterations has nothing to write out, and many of many are too many anyway.
+  if (extent != nullptr)
+    times = std::min(times * std::clamp<std::int64_t>(*extent, 0, most_nodes), most_nodes);
+  std::int64_t count = stmt.as<ir::If>() != nullptr && times > 1 ? times : 0;
+  each_child(stmt, [&](const ir::Stmt& child) {
+    if (child.defined()) count = std::min(count + conditions_written_out(child, times), most_nodes);
+  });
+  return count;
+}
+
 }  // namespace
 
 void check_length_before(const ThreadProgram& program) {
   const std::int64_t nodes = emitted_size(program.program.body);
   if (nodes > most_nodes)
     refuse(program, fmt::format("{} operations", nodes), fmt::format("at most {} operations", most_nodes));
+  const ir::Stmt& body = program.program.body;
+  const std::int64_t conditions = body.defined() ? conditions_written_out(body, 1) : 0;
+  if (conditions > most_conditions)
+    refuse(program, fmt::format("{} conditions written out", conditions),
+           fmt::format("at most {} conditions", most_conditions));
 }
 
 void check_length_after(const ThreadProgram& program, const llvm::Module& module) {
