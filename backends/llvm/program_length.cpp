@@ -37,7 +37,7 @@ constexpr std::int64_t most_masked_crossings = std::int64_t{3} << 16;
 /// Conditions inside of vectorized loops times lanes: writing 1.5 million out took half a minute.
 constexpr std::int64_t most_choices = std::int64_t{1} << 19;
 
-/// Conditions in loops that are written out: 12,288 took LLVM a minute to write out.
+/// Conditions in loops that are written out: 12,416 took LLVM more than half a minute.
 constexpr std::int64_t most_conditions = std::int64_t{5} << 11;
 
 /// What makes a program long and is named in its schedule.
