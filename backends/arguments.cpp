@@ -105,7 +105,7 @@ std::string padding_text(const Algorithm& algorithm, const Operand& operand) {
       if (index.terms.size() > 1) pads.push_back(-index.constant);
   }
   const bool is_output = &operand == &algorithm.operands[algorithm.output.operand];
-  if (!is_output || pads.size() != 2 || pads[0] == pads[1]) return {};
+  if (algorithm.name != "conv2d" || !is_output || pads.size() != 2 || pads[0] == pads[1]) return {};
   return fmt::format(
       ", of an image with a padding of {} in height and {} in width; or one of {} in both: pad = {{{}, {}}}",
       pads[0], pads[1], pads[0], pads[0], pads[0]);

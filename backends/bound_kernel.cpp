@@ -47,10 +47,16 @@ struct BoundKernel::State {
     return names;
   }
 
-  Placed& find(const std::string& name) {
+  std::vector<std::string_view> all_names() const {
+    std::vector<std::string_view> names;
+    for (const Placed& each : placed) names.push_back(each.name);
+    return names;
+  }
+
+  /// `names` are those to offer where it is none.
+  Placed& find(const std::string& name, const std::vector<std::string_view>& names) {
     const auto found = std::ranges::find(placed, name, &Placed::name);
     if (found != placed.end()) return *found;
-    const std::vector<std::string_view> names = names_to_upload();
     const ir::Program& first = kernel->schedule.history().front();
     if (std::ranges::find(first.buffers, name, [](const auto& buffer) { return buffer->name; }) !=
         first.buffers.end())
@@ -64,8 +70,8 @@ struct BoundKernel::State {
   }
 
   /// One that has these elements.
-  Placed& find(const std::string& name, const Array& array) {
-    Placed& found = find(name);
+  Placed& find(const std::string& name, const std::vector<std::string_view>& names, const Array& array) {
+    Placed& found = find(name, names);
     const auto text = [](DType dtype, const std::vector<std::int64_t>& shape) {
       return fmt::format("{} {}", name_of(dtype), text_of_shape(shape));
     };
@@ -201,7 +207,7 @@ void BoundKernel::poison_output(CallPlace place) const {
 void BoundKernel::upload(const std::string& operand, const Array& array, CallPlace place) const {
   user_call(place, [&] {
     State& bound = state(place);
-    State::Placed& found = bound.find(operand, array);
+    State::Placed& found = bound.find(operand, bound.names_to_upload(), array);
     if (found.contents->is_coordinates)
       throw UserError("the places of the weights' entries cannot be replaced", operand,
                       fmt::format("{}; for other places {}", fmt::join(bound.names_to_upload(), ", "),
@@ -213,11 +219,17 @@ void BoundKernel::upload(const std::string& operand, const Array& array, CallPla
 }
 
 void BoundKernel::download(const std::string& operand, Array& array, CallPlace place) const {
-  user_call(place, [&] { state(place).find(operand, array).memory.download(array.data(), array.bytes()); });
+  user_call(place, [&] {
+    State& bound = state(place);
+    bound.find(operand, bound.all_names(), array).memory.download(array.data(), array.bytes());
+  });
 }
 
 std::uint64_t BoundKernel::address(const std::string& operand, CallPlace place) const {
-  return user_call(place, [&] { return state(place).find(operand).memory.address(); });
+  return user_call(place, [&] {
+    State& bound = state(place);
+    return bound.find(operand, bound.all_names()).memory.address();
+  });
 }
 
 }  // namespace weft

@@ -331,7 +331,7 @@ bool is_left_to_default(const Recipe& recipe, const Schedule& schedule) {
 Format packed_format(const Way& way, CallPlace place) {
   return user_call(place, [&] {
     const Recipe& recipe = recipe_of(way);
-    return way.point && recipe.format_of ? recipe.format_of(way.format, *way.point) : way.format;
+    return way.point ? weft::format_of(recipe, way.format, *way.point) : way.format;
   });
 }
 

@@ -91,7 +91,7 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
     if (const Constraint* broken = first_violation(whole, point))
       throw UserError(fmt::format("a point of {} lacks a knob of its form", recipe.name),
                       problem.algorithm.name, broken->name, broken->text);
-    const Format format = recipe.format_of ? recipe.format_of(problem.format, point) : problem.format;
+    const Format format = format_of(recipe, problem.format, point);
     return schedule_by(recipe, problem.algorithm, packed->in(format), target, point);
   };
   Space::Parts parts{.recipe = std::string(recipe.name),

@@ -102,16 +102,15 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
                                      .assemble = !options.ptx_only};
   std::vector<PackageKernel> kernels;
   const std::size_t all = options.architectures.size() * ranges.size();
-  for (const std::string& architecture : options.architectures) {
-    const Target& target = named_target(architecture, "--archs");
+  for (const Target* target : chosen_for.targets) {
     for (const SizeRange& range : ranges) {
-      fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target.name,
+      fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target->name,
                  has_sizes ? ", n " + range.text() : std::string());
       std::optional<Way> way;
-      const Kernel kernel = kernel_of(problem, problem_options, range, target, kernel_options, way);
+      const Kernel kernel = kernel_of(problem, problem_options, range, *target, kernel_options, way);
       kernels.push_back({kernel, range.least, range.most});
       if (way && has_sizes && ranges.size() > 1)
-        kernels.back().microseconds = time_by_size(problem, problem_options, target, *way);
+        kernels.back().microseconds = time_by_size(problem, problem_options, *target, *way);
     }
   }
   return kernels;

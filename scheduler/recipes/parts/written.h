@@ -45,6 +45,12 @@ inline Schedule schedule_by(const Recipe& recipe, const Algorithm& algorithm,
                [&] { return recipe.write(algorithm, std::move(weights), target, point, CallPlace()); });
 }
 
+/// The format that the weights of a point are packed in.
+inline Format format_of(const Recipe& recipe, const Format& format, const KnobValues& point) {
+  if (recipe.format_of == nullptr) return format;
+  return asked(recipe, "format_of", [&] { return recipe.format_of(format, point); });
+}
+
 inline std::string why_not(const Recipe& recipe, const SpaceProblem& problem, const Target& target) {
   return asked(recipe, "why_not", [&] { return recipe.why_not(problem, target); });
 }
