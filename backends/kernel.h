@@ -8,6 +8,7 @@
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/program/schedule.h>
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -128,5 +129,14 @@ class Kernel {
 /// kernel.ptx or kernel.cu that stands in that folder edited is what the next compile of the same program
 /// uses.
 Kernel compile(const Schedule& schedule, const KernelOptions& options = {}, CallPlace place = {});
+
+/// A target is no option: the schedule has one.
+template <std::same_as<Target> Machine>
+Kernel compile(const Schedule&, const Machine&, CallPlace = {}) {
+  static_assert(!std::same_as<Machine, Target>,
+                "weft: compile() takes no target, its schedule was made for one; accepted: "
+                "compile(schedule), or compile(schedule, KernelOptions{}) with other options");
+  return {};
+}
 
 }  // namespace weft

@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// CUDA C++ is printed of programs up to this many statements that store or add. Front ends of C++ take time
-/// that grows with the square of a straight line: a baked kernel of 1,638 entries takes nvcc 1.1 s and one of
-/// 6,554 entries 16 s, where LLVM's PTX of the same takes ptxas 0.5 s.
+/// CUDA C++ is printed of programs up to this many statements that store, add or copy. Front ends of C++ take
+/// time that grows with the square of a straight line: a baked kernel of 1,638 entries takes nvcc 1.1 s and
+/// one of 6,554 entries 16 s, where LLVM's PTX of the same takes ptxas 0.5 s.
 constexpr std::int64_t most_source_statements = 4'000;
 /// Statements times branches: what is kept in registers across each of them is looked at again. 3,364 of
 /// them, with 67 branches, took NVRTC half a minute.
@@ -20,7 +20,7 @@ constexpr std::int64_t most_source_crossings = 1 << 17;
 /// What a program would be as CUDA C++: what stands in an unrolled loop counts in every iteration, what
 /// stands in any other once.
 struct SourceLength {
-  std::int64_t statements = 0;  ///< that store or add
+  std::int64_t statements = 0;  ///< that store, add or copy
   std::int64_t branches = 0;    ///< loops and conditions
   bool is_printable() const {
     return statements <= most_source_statements && branches <= most_source_crossings &&

@@ -34,7 +34,7 @@ std::int64_t copies_of(const ir::For& loop) {
 }  // namespace
 
 SourceLength length_written_out(const ir::Stmt& stmt) {
-  if (stmt.as<ir::Store>() != nullptr) return {1, 0};
+  if (stmt.as<ir::Store>() != nullptr || stmt.as<ir::Copy>() != nullptr) return {1, 0};
   SourceLength length;
   each_child(stmt, [&](const ir::Stmt& child) {
     const SourceLength of_child = length_written_out(child);

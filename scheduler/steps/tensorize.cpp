@@ -80,7 +80,7 @@ class Tensorize {
   std::optional<Reason> take_factors(const ir::Chain& chain, const ir::Store& store) {
     if (!chain.conditions.empty())
       return Reason{2,
-                    fmt::format("the sum asks {}", ir::print(chain.conditions.front())),
+                    fmt::format("the sum asks {}{}", ir::print(chain.conditions.front()), globals(store)),
                     without_condition(chain, store),
                     {}};
     auto nest = tensor_nest_of(chain.loops, store);
@@ -115,6 +115,16 @@ class Tensorize {
     }
     return "operands in tiles that are zero where nothing is read: stage and stitch them first" +
            copies(chain, store);
+  }
+
+  /// What of the factors lies in global memory, where no read may leave its array.
+  static std::string globals(const ir::Store& store) {
+    std::vector<std::string> names;
+    for (const ir::Load* factor : loads_in(store.value)) {
+      if (factor->buffer->scope == ir::Scope::global) names.push_back(factor->buffer->name);
+    }
+    if (names.empty()) return {};
+    return fmt::format(", and reads {} from global memory", fmt::join(names, " and "));
   }
 
   /// ", such as .stage(…).stitch(…)", of factors of which the weights' columns say what is read.

@@ -1,6 +1,6 @@
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/dense_bound.h>
 #include <weft/search/model/known_error.h>
@@ -27,11 +27,12 @@ std::int64_t number(const KnobValues& point, const char* knob) {
   return found == point.end() ? 0 : found->second;
 }
 
-/// By 512 x 512 x 4096: no schedule of f16 was better. Two kernels of 1 and 100 columns took 1.6 and 2.2 us,
-/// where the bound says 2.6 without the factor.
-double sparsert_of_halves(const ProblemSummary& problem) {
+/// By 68 kernels of seven problems, and 512 x 512 x 4096, where no schedule of f16 was better.
+double sparsert_of_halves(const ProblemSummary& problem, SparseRtForm form) {
   constexpr std::int64_t many_columns = 512;
-  return is_half(problem.dtype) && problem.n >= many_columns ? 2 : 1;
+  if (!is_half(problem.dtype)) return 1;
+  if (form == SparseRtForm::row_per_warp) return 2;
+  return problem.n >= many_columns ? 2.7 : 1.5;
 }
 
 /// Two of four on images, which no format for them gathers in vectors: seven convolutions took 16 to 1,409
@@ -57,13 +58,12 @@ double of_tiles(const ProblemSummary& problem, std::string_view recipe, const Kn
 }
 
 /// Of sparsert, by how it reads the weights.
-double of_form(const KnobValues& point) {
-  switch (static_cast<SparseRtForm>(number(point, "form"))) {
-    case SparseRtForm::baked: return 1.55;
+double of_form(SparseRtForm form) {
+  switch (form) {
     case SparseRtForm::streaming: return 1.75;
-    case SparseRtForm::pieces: return 1.65;
-    case SparseRtForm::row_per_warp: return 1.6;
-    default: return 1.8;
+    case SparseRtForm::pieces: return 1;
+    case SparseRtForm::row_per_warp: return 1.08;
+    default: return 1.15;
   }
 }
 
@@ -101,7 +101,7 @@ constexpr std::array<ErrorOfChosen, 6> errors_of_chosen{{
 std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
                                          std::string_view recipe, const Target& target) {
   if (!was_measured(target) || problem.convolution) return std::nullopt;
-  if (recipe == "sparsert" && problem.dtype == DType::f32) return KnownError{0.9, 3};
+  if (recipe == "sparsert" && problem.dtype == DType::f32) return KnownError{0.6, 3.5};
   if (recipe == "default" && format.name == "csr" && problem.dtype == DType::f32) return KnownError{0.45, 5};
   // Those on tensor cores were compiled for sm_90a, which has other instructions.
   if (!uses_tensor_cores(recipe) || !target.architecture_specific) return std::nullopt;
@@ -116,7 +116,10 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
   constexpr double on_images = 20;
   if (recipe == "default")
     return is_list(format) ? of_lists * (problem.convolution ? on_images : 1) : of_other_formats;
-  if (recipe == "sparsert") return of_form(point) * sparsert_of_halves(problem);
+  if (recipe == "sparsert") {
+    const SparseRtForm form = bounds::form_of(problem, point);
+    return of_form(form) * sparsert_of_halves(problem, form);
+  }
   if (!uses_tensor_cores(recipe) || recipe == "hb_ell") return 1;
   const bool pairs_of_image = problem.convolution && recipe == "v_n_m";
   return of_tiles(problem, recipe, point) * (pairs_of_image ? images_of_pairs : 1);

@@ -1,7 +1,6 @@
 // Evaluation of constraints: the two evaluators and Z3 must give the same numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
@@ -12,11 +11,11 @@
 #endif
 
 #include <deque>
-#include <fstream>
 #include <limits>
 #include <new>
 #include <random>
 
+#include "support/memory_limit.h"
 #include "support/sanitizers.h"
 
 namespace weft {
@@ -214,11 +213,7 @@ TEST(Constraint, KnobsOfBothSidesSorted) {
 #if WEFT_WITH_Z3
 /// Holds contexts of Z3 until memory ends, and ends with 0 where that is said.
 [[noreturn]] void take_all_memory() {
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (rlim_t{16} << 20U);
-  const rlimit most{bytes, bytes};
-  setrlimit(RLIMIT_AS, &most);
+  leave_memory(std::uint64_t{16} << 20U);
   std::deque<Z3Context> held;
   try {
     for (int i = 0; i < 100'000; ++i) held.emplace_back();

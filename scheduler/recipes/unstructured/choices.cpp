@@ -219,7 +219,8 @@ class Product {
     list.where(code());
     list.at_most("compile time", "entries of code, which takes a minute for each 100,000", "entries",
                  stored(), 150'000);
-    list.at_most("few rows", "accumulators of a thread", "rows", 8, v("rows"));
+    const bool few_weights = stored() < 2'000;
+    list.at_most("few rows", "accumulators of a thread", "rows", few_weights ? 1 : 8, v("rows"));
     list.where(unchunked());
     list.at_most("rows there are", "rows of a block", "rows", v("rows"),
                  std::max<std::int64_t>(8, 2 * weights_.rows - 1));

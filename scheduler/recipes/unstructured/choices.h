@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/recipes/parts/recipe.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <cstdint>
 #include <span>
@@ -19,6 +20,9 @@ RecipeChoices sparsert_choices(const SpaceProblem& problem, PackedWeights& packe
 RecipeChoices image_choices(const SpaceProblem& problem, const Target& target, const SpaceOptions& options);
 
 namespace bounds {
+
+/// The form of a point; of one that leaves it open, what the recipe takes.
+SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point);
 
 Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                       const Ceilings& ceilings);

@@ -12,12 +12,11 @@ namespace {
 
 /// What a multiprocessor reads of code in a cycle: from its own cache as fast as it issues; up to
 /// `near_bytes` on the whole chip from the next one; beyond from the L2, where several streams of code are
-/// faster than one (docs/measurements.md; 2.7 bytes of one stream, 5.5 of eight).
+/// faster than one. This and the microseconds below are fitted to 212 kernels in code, 247 whose warps have
+/// rows, 187 that stream and 37 in pieces, of 36 problems (docs/measurements/choice.md).
 constexpr double own_bytes = 32'768, near_bytes = 131'072;
-constexpr double own_rate = 64, near_rate = 6.8, far_rate = 2.7, far_rate_of_many = 5.5;
+constexpr double own_rate = 64, near_rate = 26, far_rate = 4.6, far_rate_of_many = 5.5;
 constexpr double many_streams = 8;
-/// One round of loads from the L2, which every block waits for before it computes.
-constexpr double load_microseconds = 0.6;
 constexpr std::int64_t bytes_of_sum = 4;  ///< in f32
 /// The recipe compares times of its cuts, which a bound does not look for: with more entries than these,
 /// pieces of rows came out faster.
@@ -30,6 +29,8 @@ double rate_of_code(double bytes_on_chip, double streams) {
   return far_rate + more * (far_rate_of_many - far_rate);
 }
 
+}  // namespace
+
 SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
   const auto form = static_cast<SparseRtForm>(knob(point, "form", 0));
   if (form != SparseRtForm::chosen) return form;
@@ -41,6 +42,8 @@ SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
   return form_beside_pieces(problem.stored, problem.n, code_is_faster);
 }
 
+namespace {
+
 /// Stored weights of so many rows.
 double entries_of(const ProblemSummary& problem, std::int64_t rows) {
   const auto all = static_cast<double>(std::max<std::int64_t>(1, problem.m));
@@ -48,9 +51,9 @@ double entries_of(const ProblemSummary& problem, std::int64_t rows) {
 }
 
 /// Where a warp goes through a row of its own, or groups of warps share it: each entry is waited for, and
-/// what the groups added is handed over. Fitted to 223 kernels of six problems (docs/measurements/choice.md).
+/// what the groups added is handed over.
 double wait_of_rows(const ProblemSummary& problem, std::int64_t columns, std::int64_t groups) {
-  constexpr double of_entry = 0.06, of_column = 0.03, of_group = 0.05;
+  constexpr double of_entry = 0.046, of_column = 0.057, of_group = 0.044;
   const auto shared = static_cast<double>(groups);
   return entries_of(problem, 1) / shared * (of_entry + of_column * static_cast<double>(columns)) +
          shared * of_group;
@@ -84,9 +87,15 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
   if (in_chunks)
     parts.add_of_multiprocessor(Resource::shared_memory, turns * (loads + read) * width * bytes,
                                 ceilings.shared_bytes_a_second);
-  parts.add(Resource::latency, load_microseconds);
+  parts.add(Resource::latency, 0.14);
   parts.add(Resource::launch, ceilings.launch_microseconds);
-  return parts.total();
+  Bound bound = parts.total();
+  // Groups meet when all else is done.
+  const double handed = turns *
+                        code::bytes_handed_over(groups, static_cast<double>(rows), width, bytes_of_sum) *
+                        static_cast<double>(ceilings.multiprocessors);
+  bound.microseconds += 1e6 * handed / ceilings.shared_bytes_a_second;
+  return bound;
 }
 
 /// The entries come from memory, and the rows of B that a block needs lie in shared memory, or come through
@@ -117,13 +126,26 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
   const double list = (bytes + 4) / static_cast<double>(columns);
   parts.add_of_multiprocessor(Resource::shared_memory, entries * width * (bytes + list),
                               ceilings.shared_bytes_a_second);
-  const double panels = panel ? turns * static_cast<double>(problem.k) * width * bytes : 0;
-  parts.add_of_multiprocessor(Resource::l2, panels + entries * (bytes + 4), ceilings.l2_bytes_a_second);
-  const bool row_per_warp = !panel && !in_pieces;
-  parts.add(Resource::latency, load_microseconds * (panel ? 2 : 1) +
-                                   (row_per_warp ? wait_of_rows(problem, columns, groups) : 0));
+  const double panels = panel ? turns * static_cast<double>(problem.k) * width : 0;
+  // Bytes that leave the L2 for one of B that is read: lines bring what nobody asked for.
+  const double read = panel ? 0 : in_pieces ? 1.8 : 1.45;
+  const auto asked =
+      static_cast<double>(problem.n) / static_cast<double>(ceil_divide(problem.n, lanes * columns));
+  parts.add_of_multiprocessor(Resource::l2, panels * bytes + entries * (read * asked * bytes + bytes + 4),
+                              ceilings.l2_bytes_a_second);
+  const auto all_threads = static_cast<double>(threads);
+  const double rounds = entries / static_cast<double>(together * knob(point, "places", 4));
+  // Where the rows of B that a block needs come one part after the other, sums wait for each.
+  constexpr double shared_bytes = 232'448;
+  const double visits = static_cast<double>(problem.k) * width * bytes <= shared_bytes ? 1 : 2;
+  parts.add(Resource::latency, panel       ? 0.006 * panels / all_threads + 0.24 * visits * rounds
+                               : in_pieces ? 0.8 + 0.06 * rounds
+                                           : 1.5 + wait_of_rows(problem, columns, groups));
   parts.add(Resource::launch, ceilings.launch_microseconds);
-  return parts.total();
+  Bound bound = parts.total();
+  // Warps wait for the longest of the rows that they go through together; pieces are alike.
+  if (!in_pieces) bound.microseconds *= 1 + problem.row_variation * problem.row_variation;
+  return bound;
 }
 
 }  // namespace

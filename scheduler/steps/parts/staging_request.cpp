@@ -50,37 +50,43 @@ bool is_of_baked_weights(const ir::Program& program, const std::string& tensor, 
          (tensor.starts_with(prefix) && context.weights->has_array(tensor.substr(prefix.size())));
 }
 
+/// The inputs that the program reads, and the arrays of its weights.
+std::vector<std::string> names_of_inputs(const ir::Program& program, const StepContext& context) {
+  std::vector<std::string> names;
+  const Operand& output = context.algorithm.operands[context.algorithm.output.operand];
+  for (const Operand& operand : context.algorithm.operands) {
+    if (&operand != &output && !is_of_baked_weights(program, operand.name, context))
+      names.push_back(operand.name);
+  }
+  std::ranges::move(arrays_of_weights(program), std::back_inserter(names));
+  return names;
+}
+
+std::string nearest(const std::string& tensor, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  return did_you_mean(tensor, candidates);
+}
+
 }  // namespace
 
 Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
                            const StepContext& context) {
-  std::vector<std::string> inputs;
   const Operand& output = context.algorithm.operands[context.algorithm.output.operand];
-  for (const Operand& operand : context.algorithm.operands) {
-    if (&operand != &output && !is_of_baked_weights(program, operand.name, context))
-      inputs.push_back(operand.name);
-  }
-  const bool is_array = std::ranges::any_of(program.buffers, [&](const ir::BufferRef& buffer) {
-    return buffer->name == request.tensor && buffer->access == ir::Access::read;
-  });
+  const std::vector<std::string> inputs = names_of_inputs(program, context);
   if (is_of_baked_weights(program, request.tensor, context))
     return {
         3,
         fmt::format("nothing of {} is read any more, since its numbers stand in the code", request.tensor),
         "leave this step out",
         {}};
-  if (!is_array && std::ranges::find(inputs, request.tensor) == inputs.end()) {
-    const std::vector<std::string> arrays = arrays_of_weights(program);
-    std::vector<std::string_view> candidates(inputs.begin(), inputs.end());
-    candidates.insert(candidates.end(), arrays.begin(), arrays.end());
-    return {
-        3,
-        fmt::format("no input is called {}{}", request.tensor,
-                    request.tensor == output.name ? ", the output, whose sums are kept in registers" : ""),
-        fmt::format("one of the inputs {}{}{}", fmt::join(inputs, ", "),
-                    arrays.empty() ? "" : fmt::format(", or an array of one: {}", fmt::join(arrays, ", ")),
-                    did_you_mean(request.tensor, candidates)),
-        request.at};
+  if (std::ranges::find(inputs, request.tensor) == inputs.end()) {
+    const bool is_output = request.tensor == output.name;
+    return {3,
+            fmt::format("no input is called {}{}", request.tensor,
+                        is_output ? ", the output, whose sums are kept in registers" : ""),
+            fmt::format("one of the inputs and arrays of weights {}{}", fmt::join(inputs, ", "),
+                        nearest(request.tensor, inputs)),
+            request.at};
   }
   std::string copy;
   for (const ir::For* loop : find_loops(program.body, request.at)) {
@@ -101,15 +107,31 @@ StepResult at_place(const ir::Program& program, const StepArguments& arguments, 
   StepResult result = apply(program, arguments, context);
   auto* refused = std::get_if<Reason>(&result);
   if (refused == nullptr || refused->precondition == 2 || refused->precondition >= 7) return result;
+  const auto applies = [&](const Step& step) {
+    return std::holds_alternative<ir::Program>(
+        apply(program, StepArguments(arguments.kind(), step), context));
+  };
+  std::vector<std::string> names = names_of_inputs(program, context);
+  const std::string tensor = arguments.text("tensor");
+  if (refused->precondition == 3 && std::ranges::find(names, tensor) == names.end() &&
+      !is_of_baked_weights(program, tensor, context)) {
+    const std::string suggestion = nearest(tensor, names);
+    std::erase_if(names, [&](const std::string& name) {
+      Step other = arguments.step();
+      other.arguments.front().value = name;
+      return !applies(other);
+    });
+    if (!names.empty())
+      refused->accepted = fmt::format("what is read there: {}{}", fmt::join(names, ", "), suggestion);
+    return result;
+  }
   std::vector<std::string> places;
   Step proposed = arguments.step(), innermost;
   std::erase_if(proposed.arguments, [](const Argument& argument) { return argument.name == "at"; });
   proposed.arguments.insert(proposed.arguments.begin() + 2, Argument{"at", std::string()});
   for (const std::string& name : loop_names(program.body)) {
     proposed.arguments[2].value = name;
-    if (!std::holds_alternative<ir::Program>(
-            apply(program, StepArguments(arguments.kind(), proposed), context)))
-      continue;
+    if (!applies(proposed)) continue;
     places.push_back(name);
     innermost = proposed;
   }

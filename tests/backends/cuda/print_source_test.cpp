@@ -255,6 +255,17 @@ TEST_P(CompilePrinted, EveryInstruction) {
 INSTANTIATE_TEST_SUITE_P(Each, CompilePrinted, ::testing::Values("sm_75", "sm_80", "sm_90", "sm_90a"),
                          [](const auto& each) { return std::string(each.param); });
 
+TEST(PrintSource, CopiesCountTowardsWhatIsTooLong) {
+  ThreadProgram program = program_of(ir::integer(0));
+  ir::Copy run;
+  run.source = program.program.buffers.front();
+  run.extents = {ir::integer(4)};
+  program.program.body = ir::for_loop(
+      {"i", ir::integer(0), ir::integer(5000), ir::LoopKind::unrolled, -1, ir::copy(std::move(run))});
+  EXPECT_EQ(source_length(program).statements, 5000);
+  EXPECT_THROW(print_cuda_source(program, target_named("sm_80")), UserError);
+}
+
 TEST(PrintSource, LoopsThatAreUnrolledCountInFullTowardsWhatIsTooLong) {
   const auto loop = [](ir::LoopKind kind) {
     ThreadProgram program = program_of(ir::integer(0));

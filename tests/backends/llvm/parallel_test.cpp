@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/backends/runtime/thread_pool.h>
+#include <weft/formats/parallel.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "backends/llvm/programs.h"
+#include "support/memory_limit.h"
 #include "support/sanitizers.h"
 
 namespace weft::testing {
@@ -43,6 +45,30 @@ TEST(ThreadPool, EveryIterationOnce) {
       }
     }
   }
+}
+
+/// Runs a loop where there is no memory for the stack of a thread more, and ends with 0 where all of it was
+/// done.
+template <class Run>
+[[noreturn]] void run_without_threads(const Run& run) {
+  Counts counts(100);
+  leave_memory(std::uint64_t{1} << 20U);
+  run(counts);
+  const bool all =
+      std::ranges::all_of(counts.counts, [](const std::atomic<int>& count) { return count == 1; });
+  _exit(all ? 0 : 1);
+}
+
+TEST(ThreadPool, ThreadsThatTheSystemRefusesAreDoneWithout) {
+  if (under_sanitizer) GTEST_SKIP() << "a sanitizer's own memory is beyond every limit";
+  const auto by_a_pool = [](Counts& counts) {
+    ThreadPool().run(0, 100, 8, ThreadPool::Sharing::on_demand, count, &counts);
+  };
+  const auto by_threads = [](Counts& counts) {
+    parallel_for_on(8, 100, [&](std::int64_t i) { count(i, i + 1, 0, &counts); });
+  };
+  EXPECT_EXIT(run_without_threads(by_a_pool), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(run_without_threads(by_threads), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ThreadPool, ManyLoopsFromSeveralCallers) {

@@ -1,5 +1,5 @@
 // expect: no input is called A.vals
-// expect: one of the inputs A, B, or an array of one: A.column, A.values; did you mean A.values?
+// expect: what is read there: A, B, A.column, A.values; did you mean A.values?
 // fix: s.stage("A.values", registers, at = m);
 #include "illegal_program.h"
 #include "illegal_schedule.h"

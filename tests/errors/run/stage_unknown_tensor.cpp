@@ -1,5 +1,5 @@
 // expect: no input is called W
-// expect: one of the inputs A, B
+// expect: what is read there: B
 // fix: s.stage("B", shared, at = n.outer);
 #include <weft/backends/kernel.h>
 

@@ -1,4 +1,5 @@
-// expect: no input is called C
+// expect: no input is called C, the output
+// expect: what is read there
 // expect: .stage(
 // expect: program spmm
 // fix: spmm_schedule("sm_80").stage("B", shared, at = m);

@@ -1,3 +1,4 @@
+// expect: and reads A.values and B from global memory
 // expect: tiles that are zero where nothing is read
 // expect: .stage("A.values", shared, at = "k.block").stitch("B", shared, at = "k.block")
 // fix: s.stage("A.values", shared, at = sum).stitch("B", shared, at = sum);

@@ -89,7 +89,7 @@ TEST_F(DbVerb, Answers) {
   const ProcessResult best = weft({"db", "best", "30.jsonl"});
   EXPECT_EQ(best.exit_code, 0) << best.error;
   EXPECT_THAT(best.output,
-              AllOf(HasSubstr("spmm 64x96x64 f32, 90.0 % zero, sm_90, model"), HasSubstr("default")));
+              AllOf(HasSubstr("spmm 64x96x64 f32, 90.0 % zero, sm_90, model"), HasSubstr("sparsert")));
   EXPECT_THAT(weft({"db", "stats", "20.jsonl", "30.jsonl"}).output, HasSubstr("50 trials of 1 problems"));
   const std::string lines = weft({"db", "query", "30.jsonl", "--json", "--limit", "3"}).output;
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3);
