@@ -256,7 +256,8 @@ class Gather {
                            rounds <= most_written_out ? ir::LoopKind::unrolled : ir::LoopKind::serial,
                            copy_.step, runs_at(ir::variable(round) * threads_ + thread)});
     };
-    const auto own = is_loaded() && is_image() ? by_own_places(copy_, condition(), threads_, name_) : std::nullopt;
+    const auto own =
+        is_loaded() && is_image() ? by_own_places(copy_, condition(), threads_, name_) : std::nullopt;
     Stmt body = own ? *own : rounds == 0 ? Stmt() : is_loaded() ? loaded(rounds) : by_runs();
     if (left > 0 && !own)
       body = ir::block({body, ir::if_then(thread < left, runs_at(ir::integer(rounds * threads_) + thread))});

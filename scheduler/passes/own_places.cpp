@@ -8,7 +8,7 @@
 #include <weft/scheduler/passes/own_variables.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <numeric>
 #include <utility>
 
 namespace weft::passes {
@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t under_way = 16;  ///< elements that a thread loads before it stores the first
-
-std::int64_t tried(const char* name, std::int64_t usual) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? usual : std::atoll(value);
-}
 
 /// What a thread copies: `columns` of the weights, for each of them `runs` runs of `length` pixels.
 struct Shares {
@@ -53,6 +48,22 @@ std::optional<Parts> parts_of(const ir::Copy& copy, const Expr& expr) {
   return Parts{sum.expr(), of_column.expr()};
 }
 
+/// Quotients and remainders of multiples as multiples themselves, which shows where runs begin.
+Expr with_multiples_outside(const Expr& expr) {
+  return ir::rewrite<ir::Binary>(expr, [](const ir::Binary& e, const Expr& all) {
+    const std::int64_t* divisor = ir::integer_value(e.right);
+    const bool divides = e.op == ir::BinaryOperator::divide || e.op == ir::BinaryOperator::remainder;
+    if (!divides || divisor == nullptr || *divisor < 1) return all;
+    ir::Linear sum = ir::linear(e.left);
+    std::int64_t common = std::gcd(*divisor, sum.constant);
+    for (const ir::Linear::Term& term : sum.terms) common = std::gcd(common, term.coefficient);
+    sum.constant /= common;
+    for (ir::Linear::Term& term : sum.terms) term.coefficient /= common;
+    if (e.op == ir::BinaryOperator::divide) return sum.expr() / (*divisor / common);
+    return sum.expr() % (*divisor / common) * common;
+  });
+}
+
 /// An index that the condition keeps inside of its dimension.
 struct Checked {
   Expr index;
@@ -82,8 +93,8 @@ std::optional<Place> place_of(const ir::Copy& copy, const Expr& inside) {
     const auto bound = ir::bound_of(part);
     const auto parts = bound ? parts_of(copy, bound->index) : std::nullopt;
     if (!parts || (bound->end.defined() && ir::integer_value(bound->end) == nullptr)) return std::nullopt;
-    auto found = std::ranges::find_if(place.checked,
-                                      [&](const Checked& each) { return ir::same(each.index, bound->index); });
+    auto found = std::ranges::find_if(
+        place.checked, [&](const Checked& each) { return ir::same(each.index, bound->index); });
     if (found == place.checked.end()) found = place.checked.insert(found, {bound->index, *parts, false, {}});
     if (bound->end.defined())
       found->ends.push_back(bound->end);
@@ -97,19 +108,19 @@ class OwnPlaces {
  public:
   OwnPlaces(const ir::Copy& copy, Place place, std::string name, const Shares& shares)
       : copy_(copy), place_(std::move(place)), name_(std::move(name)), shares_(shares), data_(data_of(copy)) {
-    say_it_by_an_index();
     of_pixels_.push_back(registers(".pixel_offset", {shares_.runs, shares_.length}));
     of_columns_.push_back(registers(".column_offset", {shares_.columns}));
     for (std::size_t i = 0; i < place_.checked.size(); ++i) {
       of_pixels_.push_back(registers(".pixel" + std::to_string(i), {shares_.runs, shares_.length}));
       of_columns_.push_back(registers(".column" + std::to_string(i), {shares_.columns}));
     }
+    const auto asked = std::ranges::find(place_.checked, true, &Checked::from_zero);
+    far_ = static_cast<std::size_t>(asked - place_.checked.begin());
   }
 
   Stmt operator()() const {
     const std::int64_t pieces = shares_.columns * shares_.runs;
-    const std::int64_t at_once =
-        std::min(pieces, std::max<std::int64_t>(1, tried("WEFT_X_WAY", under_way) / shares_.length));
+    const std::int64_t at_once = std::min(pieces, under_way / shares_.length);
     std::vector<Stmt> statements{pixels(), columns()};
     for (std::int64_t first = 0; first < pieces; first += at_once)
       statements.push_back(batch(first, std::min(at_once, pieces - first)));
@@ -125,16 +136,23 @@ class OwnPlaces {
                            std::move(shape));
   }
 
-  /// Conditions of the pixel or the column alone become an index far outside, where one is asked anyway.
-  void say_it_by_an_index() {
+  bool says_by_index() const { return far_ < place_.checked.size(); }
+
+  /// What is kept of the pixel or the column becomes `otherwise` where it is not there. In the registers:
+  /// what is computed beside a condition would be computed once more where it holds, and sums of what is not
+  /// chosen are taken apart and added up in 64 bits for each element.
+  static Stmt chosen(const Expr& condition, const ir::BufferRef& kept, const std::vector<Expr>& place,
+                     std::int64_t otherwise) {
+    if (ir::always(condition, {})) return {};
+    return ir::store(kept, place, ir::select(condition, ir::load(kept, place), ir::integer(otherwise)));
+  }
+
+  /// Conditions of the pixel or the column alone: an index far outside, where one is asked anyway.
+  Stmt chosen_parts(const Expr& condition, const std::vector<ir::BufferRef>& kept,
+                    const std::vector<Expr>& place) const {
     constexpr std::int64_t far = -(1 << 28);
-    const auto asked = std::ranges::find(place_.checked, true, &Checked::from_zero);
-    if (asked == place_.checked.end()) return;
-    const auto say = [&](Expr& part, Expr& alone) {
-      if (!ir::always(alone, {})) part = ir::select(std::exchange(alone, ir::boolean(true)), part, ir::integer(far));
-    };
-    say(asked->parts.of_pixel, place_.alone.of_pixel);
-    say(asked->parts.of_column, place_.alone.of_column);
+    return ir::block({chosen(condition, kept.front(), place, 0),
+                      says_by_index() ? chosen(condition, kept[far_ + 1], place, far) : Stmt()});
   }
 
   Stmt unrolled(const Expr& variable, std::int64_t extent, Stmt body) const {
@@ -148,7 +166,9 @@ class OwnPlaces {
                                  : thread / shares_.threads_beside * shares_.columns + round;
   }
 
-  ir::Substitution of_column(const Expr& round) const { return {{copy_.coordinates.front(), column_of(round)}}; }
+  ir::Substitution of_column(const Expr& round) const {
+    return {{copy_.coordinates.front(), column_of(round)}};
+  }
 
   ir::Substitution of_pixel(const Expr& run, const Expr& pixel) const {
     const Expr thread = thread_number();
@@ -169,9 +189,12 @@ class OwnPlaces {
   Stmt pixels() const {
     const Expr run = ir::variable(name_ + ".run"), pixel = ir::variable(name_ + ".pixel");
     const ir::Substitution place = of_pixel(run, pixel);
-    std::vector<Stmt> stored{ir::store(of_pixels_.front(), {run, pixel}, ir::substitute(place_.offset.of_pixel, place))};
+    std::vector<Stmt> stored{
+        ir::store(of_pixels_.front(), {run, pixel}, ir::substitute(place_.offset.of_pixel, place))};
     for (std::size_t i = 0; i < place_.checked.size(); ++i)
-      stored.push_back(ir::store(of_pixels_[i + 1], {run, pixel}, ir::substitute(place_.checked[i].parts.of_pixel, place)));
+      stored.push_back(ir::store(of_pixels_[i + 1], {run, pixel},
+                                 ir::substitute(place_.checked[i].parts.of_pixel, place)));
+    stored.push_back(chosen_parts(ir::substitute(place_.alone.of_pixel, place), of_pixels_, {run, pixel}));
     return unrolled(run, shares_.runs, unrolled(pixel, shares_.length, ir::block(std::move(stored))));
   }
 
@@ -186,6 +209,7 @@ class OwnPlaces {
     std::vector<Stmt> stored{ir::store(of_columns_.front(), {column}, known(place_.offset.of_column))};
     for (std::size_t i = 0; i < place_.checked.size(); ++i)
       stored.push_back(ir::store(of_columns_[i + 1], {column}, known(place_.checked[i].parts.of_column)));
+    stored.push_back(chosen_parts(known(place_.alone.of_column), of_columns_, {column}));
     const Stmt all = unrolled(column, shares_.columns, ir::block(std::move(stored)));
     if (!data_.defined()) return all;
     const Stmt loaded = ir::store(numbers, {column}, ir::substitute(data_, place));
@@ -199,8 +223,9 @@ class OwnPlaces {
       if (place_.checked[i].from_zero) all = all && ir::integer(0) <= index;
       for (const Expr& end : place_.checked[i].ends) all = all && index < end;
     }
-    const Expr of_numbers = data_.defined() ? ir::substitute(place_.alone.of_column, of_column(column)) : place_.alone.of_column;
-    return all && of_numbers && ir::substitute(place_.alone.of_pixel, of_pixel(run, pixel));
+    if (says_by_index()) return all;
+    return all && ir::substitute(place_.alone.of_column, of_column(column)) &&
+           ir::substitute(place_.alone.of_pixel, of_pixel(run, pixel));
   }
 
   Stmt batch(std::int64_t first, std::int64_t count) const {
@@ -210,26 +235,31 @@ class OwnPlaces {
     const Expr column = (piece + first) / shares_.runs, run = (piece + first) % shares_.runs;
     std::vector<Expr> from(copy_.source_begin.size(), ir::integer(0));
     from.back() = ir::load(of_pixels_.front(), {run, pixel}) + ir::load(of_columns_.front(), {column});
-    ir::Substitution place = of_pixel(run, pixel);
-    place.merge(of_column(column));
+    // Lines of a tile hold whole runs.
+    ir::Substitution first_of_run = of_pixel(run, ir::integer(0));
+    first_of_run.merge(of_column(column));
     std::vector<Expr> to = copy_.destination_begin;
-    for (Expr& index : to) index = ir::substitute(index, place);
-    const Stmt load = ir::store(loaded, {piece, pixel},
-                                ir::select(inside(column, run, pixel), ir::load(copy_.source, std::move(from)),
-                                           zero_of(copy_.destination->dtype)));
+    for (Expr& index : to)
+      index = with_multiples_outside(ir::simplify(ir::substitute(index, first_of_run), {}));
+    to.back() = to.back() + pixel;
+    const Stmt load =
+        ir::store(loaded, {piece, pixel},
+                  ir::select(inside(column, run, pixel), ir::load(copy_.source, std::move(from)),
+                             zero_of(copy_.destination->dtype)));
     const Stmt kept = ir::store(copy_.destination, std::move(to), ir::load(loaded, {piece, pixel}));
     return ir::allocate(
-        loaded,
-        ir::block({unrolled(piece, count, unrolled(pixel, shares_.length, load)),
-                   unrolled(piece, count,
-                            ir::for_range(pixel, shares_.length, ir::LoopKind::vectorized, copy_.step, kept))}));
+        loaded, ir::block({unrolled(piece, count, unrolled(pixel, shares_.length, load)),
+                           unrolled(piece, count,
+                                    ir::for_range(pixel, shares_.length, ir::LoopKind::vectorized, copy_.step,
+                                                  kept))}));
   }
 
   const ir::Copy& copy_;
   Place place_;
   std::string name_;
   Shares shares_;
-  Expr data_;  ///< the number from the weights that says what a column stands for
+  Expr data_;            ///< the number from the weights that says what a column stands for
+  std::size_t far_ = 0;  ///< the first index that is compared with zero
   std::vector<ir::BufferRef> of_pixels_, of_columns_;  ///< parts of the offset, and of what is checked
 };
 
@@ -239,12 +269,15 @@ std::optional<Shares> shares_of(const ir::Copy& copy, std::int64_t threads) {
   Shares shares;
   shares.along_columns = !uses_pixels(copy, copy.source_begin.back());
   // A vector of eight is stored by lanes with columns beside one another without conflicts.
-  shares.length = shares.along_columns ? tried("WEFT_X_RUN_K", 8) : tried("WEFT_X_RUN_P", 2);
-  const std::int64_t lanes = shares.along_columns ? tried("WEFT_X_LANES_K", 16) : lanes_of_warp;
+  shares.length = shares.along_columns ? 8 : 2;
   const std::int64_t all_runs = pixels / shares.length;
-  const std::int64_t beside = shares.along_columns ? std::min(lanes, columns) : std::min(lanes, all_runs);
+  if (all_runs == 0) return std::nullopt;
+  // Other threads than those beside one another share out what is left, a run or column each at least.
+  const std::int64_t of_others = shares.along_columns ? all_runs : columns;
+  const std::int64_t beside =
+      std::min(std::max(lanes_of_warp, threads / of_others), shares.along_columns ? columns : all_runs);
   const std::int64_t others = threads / beside;
-  if (*ir::integer_value(copy.extents.back()) % shares.length != 0 || beside == 0 || threads % beside != 0)
+  if (*ir::integer_value(copy.extents.back()) % shares.length != 0 || threads % beside != 0)
     return std::nullopt;
   shares.threads_beside = beside;
   const std::int64_t by_columns = shares.along_columns ? beside : others;
@@ -260,7 +293,8 @@ bool has_small_offsets(const ir::Buffer& buffer) {
   const std::int64_t* step = ir::integer_value(buffer.strides.back());
   std::int64_t last = 0;
   for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
-    const std::int64_t *size = ir::integer_value(buffer.shape[i]), *stride = ir::integer_value(buffer.strides[i]);
+    const std::int64_t *size = ir::integer_value(buffer.shape[i]),
+                       *stride = ir::integer_value(buffer.strides[i]);
     if (size == nullptr || stride == nullptr) return false;
     last += (*size - 1) * *stride;
   }

@@ -165,8 +165,8 @@ class Writeback {
     return loop(lane, lanes, LoopKind::lane, body);
   }
 
-  /// Neighbouring lanes write neighbouring elements: a vector of a row would be stored one by one, each element
-  /// by all lanes to as many sectors.
+  /// Neighbouring lanes write neighbouring elements: a vector of a row would be stored one by one, each
+  /// element by all lanes to as many sectors.
   Stmt elements_from_lines(bool of_rows) const {
     const std::int64_t columns = runs_ * run;
     const std::int64_t beside = of_rows ? rows_of_warp : std::min(lanes_of_warp, columns);
@@ -190,8 +190,8 @@ class Writeback {
     names[Nest::name_of(at_.pair)] = element;
     std::vector<Expr> indices;
     for (const Expr& index : nest_.store->indices) indices.push_back(ir::substitute(index, names));
-    return guarded(names, ir::store(nest_.store->buffer, indices,
-                                    ir::load(tile_, place(row, inside * run + element))));
+    return guarded(
+        names, ir::store(nest_.store->buffer, indices, ir::load(tile_, place(row, inside * run + element))));
   }
 
   const Nest& nest_;
