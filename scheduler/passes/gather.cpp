@@ -240,7 +240,8 @@ class Gather {
   }
 
   /// Places of operands of two dimensions take little to compute once they are written out; those of an
-  /// image, which are quotients, so much that doing it in a loop is faster (docs/measurements/choice.md).
+  /// image are quotients. Where threads cannot keep their pixels, computing them in a loop is faster
+  /// (docs/measurements/choice.md).
   bool is_image() const { return copy_.source_begin.size() > 2; }
 
   /// Consecutive threads take consecutive runs.

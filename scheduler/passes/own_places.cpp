@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t under_way = 16;  ///< elements that a thread loads before it stores the first
 
+constexpr std::int64_t most_pixels = 32;  ///< whose places a thread keeps, in three registers each or so
+
 /// What a thread copies: `columns` of the weights, for each of them `runs` runs of `length` pixels.
 struct Shares {
   bool along_columns = false;  ///< neighbouring threads take neighbouring columns, else pixels
@@ -268,8 +270,10 @@ std::optional<Shares> shares_of(const ir::Copy& copy, std::int64_t threads) {
   const std::int64_t pixels = *ir::product_of(copy.extents) / columns;
   Shares shares;
   shares.along_columns = !uses_pixels(copy, copy.source_begin.back());
-  // A vector of eight is stored by lanes with columns beside one another without conflicts.
-  shares.length = shares.along_columns ? 8 : 2;
+  // Lanes with columns beside one another store vectors of eight without conflicts. Where lanes have pixels,
+  // longer runs take what a column stands for apart less often, and touch more sectors: 2, 4 and 8
+  // took 10.8, 9.7 and 10.7 us (docs/measurements/row_groups.md).
+  shares.length = shares.along_columns ? 8 : 4;
   const std::int64_t all_runs = pixels / shares.length;
   if (all_runs == 0) return std::nullopt;
   // Other threads than those beside one another share out what is left, a run or column each at least.
@@ -285,6 +289,7 @@ std::optional<Shares> shares_of(const ir::Copy& copy, std::int64_t threads) {
   if (columns % by_columns != 0 || all_runs % by_runs != 0) return std::nullopt;
   shares.columns = columns / by_columns;
   shares.runs = all_runs / by_runs;
+  if (shares.runs * shares.length > most_pixels) return std::nullopt;
   return shares;
 }
 
