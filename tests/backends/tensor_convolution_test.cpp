@@ -219,7 +219,7 @@ TEST(TensorConvolution, ThreadsKeepTheirPixels) {
     EXPECT_EQ(count(ptx, "st.shared.u16"), 0);
   }
   EXPECT_EQ(count(nhwc, "st.shared.v4.b32"), 2 * 32 / 8);
-  EXPECT_EQ(count(nchw, "st.shared.v2.b32"), 2 * 32 / 4);
+  EXPECT_EQ(count(nchw, "st.shared.v4.u16"), 2 * 32 / 4);
 }
 
 /// Results leave with neighbours of the output beside one another: 16 filters of a pixel, in order here, or
@@ -238,7 +238,7 @@ TEST(TensorConvolution, ResultsLeaveBesideOneAnother) {
     ASSERT_NE(stored, std::string::npos);
     const std::string line =
         program.substr(program.rfind('\n', stored), stored - program.rfind('\n', stored));
-    const char* lane = layout == ImageLayout::nchw ? "line_lane % 32" : "line_lane % 16";
+    const char* lane = layout == ImageLayout::nchw ? "% 2 * 32 + b_p_q.inner.inner.line_lane) % 8" : "line_lane % 16";
     EXPECT_NE(line.find(lane), std::string::npos) << line;
     EXPECT_EQ(line.find(".element"), std::string::npos) << line;
   }
