@@ -15,8 +15,7 @@ namespace weft::passes {
 namespace {
 
 constexpr std::int64_t lanes_of_warp = 32;
-constexpr std::int64_t under_way = 16;  ///< elements that a thread loads before it stores the first
-
+constexpr std::int64_t under_way = 16;    ///< elements that a thread loads before it stores the first
 constexpr std::int64_t most_pixels = 32;  ///< whose places a thread keeps, in three registers each or so
 
 /// What a thread copies: `columns` of the weights, for each of them `runs` runs of `length` pixels.

@@ -238,7 +238,8 @@ TEST(TensorConvolution, ResultsLeaveBesideOneAnother) {
     ASSERT_NE(stored, std::string::npos);
     const std::string line =
         program.substr(program.rfind('\n', stored), stored - program.rfind('\n', stored));
-    const char* lane = layout == ImageLayout::nchw ? "% 2 * 32 + b_p_q.inner.inner.line_lane) % 8" : "line_lane % 16";
+    const char* lane =
+        layout == ImageLayout::nchw ? "% 2 * 32 + b_p_q.inner.inner.line_lane) % 8" : "line_lane % 16";
     EXPECT_NE(line.find(lane), std::string::npos) << line;
     EXPECT_EQ(line.find(".element"), std::string::npos) << line;
   }
