@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/loads_ahead.h>
+#include <weft/scheduler/passes/own_places.h>
 #include <weft/scheduler/passes/own_variables.h>
 
 #include <algorithm>
@@ -239,7 +240,8 @@ class Gather {
   }
 
   /// Places of operands of two dimensions take little to compute once they are written out; those of an
-  /// image, which are quotients, so much that doing it in a loop is faster (docs/measurements/choice.md).
+  /// image are quotients. Where threads cannot keep their pixels, computing them in a loop is faster
+  /// (docs/measurements/choice.md).
   bool is_image() const { return copy_.source_begin.size() > 2; }
 
   /// Consecutive threads take consecutive runs.
@@ -255,8 +257,10 @@ class Gather {
                            rounds <= most_written_out ? ir::LoopKind::unrolled : ir::LoopKind::serial,
                            copy_.step, runs_at(ir::variable(round) * threads_ + thread)});
     };
-    Stmt body = rounds == 0 ? Stmt() : is_loaded() ? loaded(rounds) : by_runs();
-    if (left > 0)
+    const auto own =
+        is_loaded() && is_image() ? by_own_places(copy_, condition(), threads_, name_) : std::nullopt;
+    Stmt body = own ? *own : rounds == 0 ? Stmt() : is_loaded() ? loaded(rounds) : by_runs();
+    if (left > 0 && !own)
       body = ir::block({body, ir::if_then(thread < left, runs_at(ir::integer(rounds * threads_) + thread))});
     body = ir::let(thread_name, ir::call("thread", DType::i64, {}), body);
     return copy_.asynchronous ? body : ir::block({ir::barrier(), body, ir::barrier()});
@@ -296,6 +300,27 @@ bool divides(std::int64_t number, const Expr& expr) {
 Expr unless_always(const Expr& condition) {
   const std::int64_t* value = ir::integer_value(condition);
   return value != nullptr && *value != 0 ? Expr() : condition;
+}
+
+Expr data_of(const ir::Copy& copy) {
+  for (const Expr& index : copy.source_begin) {
+    const auto loads = ir::find_all<ir::Load>(index, [](const ir::Load&) { return true; });
+    if (!loads.empty()) return ir::load(loads.front()->buffer, loads.front()->indices);
+  }
+  return {};
+}
+
+Expr with_number(const Expr& expr, const Expr& data, const Expr& loaded) {
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& e) {
+    if (ir::same(e, data)) return loaded;
+    const auto* quotient = e.as<ir::Binary>();
+    const bool divides =
+        quotient != nullptr && ir::same(quotient->left, loaded) &&
+        (quotient->op == ir::BinaryOperator::divide || quotient->op == ir::BinaryOperator::remainder);
+    return divides ? ir::binary(quotient->op, ir::maximum(loaded, 0), quotient->right) : e;
+  };
+  return rewriter(expr);
 }
 
 GatherRuns gather_runs(const ir::Copy& copy, const ir::Ranges& ranges) {

@@ -17,6 +17,13 @@ inline constexpr std::int64_t least_asynchronous_bytes = 4;
 /// The condition, undefined where it is known to hold: what a copy asks.
 ir::Expr unless_always(const ir::Expr& condition);
 
+/// The element of the weights' numbers that the place depends on, undefined where there is none.
+ir::Expr data_of(const ir::Copy& copy);
+
+/// The expression with `loaded` in place of the number. Its divisions need not mind the mark of padding:
+/// where it stands, nothing is read.
+ir::Expr with_number(const ir::Expr& expr, const ir::Expr& data, const ir::Expr& loaded);
+
 /// How many elements along the last coordinate are moved together, up to 16 bytes of them, and where a run is
 /// not inside the source (undefined: nowhere).
 struct GatherRuns {

@@ -87,30 +87,7 @@ Expr number_apart(const Expr& condition, const Expr& data) {
                : ir::binary(e->op, rest.expr(), of_number.expr());
 }
 
-/// Divisions of the number from the weights need not mind the mark of padding: where it stands, nothing is
-/// read.
-Expr with_number(const Expr& expr, const Expr& data, const Expr& loaded) {
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& e) {
-    if (ir::same(e, data)) return loaded;
-    const auto* quotient = e.as<ir::Binary>();
-    const bool divides =
-        quotient != nullptr && ir::same(quotient->left, loaded) &&
-        (quotient->op == ir::BinaryOperator::divide || quotient->op == ir::BinaryOperator::remainder);
-    return divides ? ir::binary(quotient->op, ir::maximum(loaded, 0), quotient->right) : e;
-  };
-  return rewriter(expr);
-}
-
 }  // namespace
-
-Expr data_of(const ir::Copy& copy) {
-  for (const Expr& index : copy.source_begin) {
-    const auto loads = ir::find_all<ir::Load>(index, [](const ir::Load&) { return true; });
-    if (!loads.empty()) return ir::load(loads.front()->buffer, loads.front()->indices);
-  }
-  return {};
-}
 
 bool has_bulk_copy(const Ring& ring) {
   return std::ranges::any_of(ring.copies, [](const ir::Copy& copy) { return copy.coordinates.empty(); });

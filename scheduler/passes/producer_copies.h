@@ -13,8 +13,6 @@ namespace weft::passes {
 /// Whether a copy of the ring is one block of memory, with the same layout on both sides, which one
 /// instruction copies.
 bool has_bulk_copy(const Ring& ring);
-/// The element of the weights' numbers that the place depends on, undefined where there is none.
-ir::Expr data_of(const ir::Copy& copy);
 
 /// A gather begins with the numbers of the rows: each lane loads one of them some iterations ahead, and lanes
 /// ask one another for them. Loads wait behind the copies that are under way, and a register that is moved

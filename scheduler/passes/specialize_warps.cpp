@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/producer_copies.h>
 #include <weft/scheduler/passes/ring.h>

@@ -137,12 +137,52 @@ class Writeback {
     return ir::for_range(at_.row_lane, run, LoopKind::lane, step_, body, ir::LoopRole::rows);
   }
 
-  /// Neighbouring lanes write neighbouring runs of a row.
+  /// What lies beside one another in the output, where a row's columns do not lie there in runs: pixels of an
+  /// image whose lines are no runs, or rows.
+  enum class Neighbours : std::uint8_t { runs, columns, rows };
+  Neighbours neighbours() const {
+    if (nest_.store->indices.size() <= 2) return Neighbours::runs;
+    const Expr& last = nest_.store->indices.back();
+    if (!ir::uses(last, Nest::name_of(at_.pair))) return Neighbours::rows;
+    const auto* rest = ir::as_binary(last, ir::BinaryOperator::remainder);
+    const std::int64_t* line = rest == nullptr ? nullptr : ir::integer_value(rest->right);
+    return line == nullptr || *line % run == 0 ? Neighbours::runs : Neighbours::columns;
+  }
+
   Stmt from_lines() const {
+    const Neighbours beside = neighbours();
+    return beside == Neighbours::runs ? runs_from_lines() : elements_from_lines(beside == Neighbours::rows);
+  }
+
+  /// Neighbouring lanes write neighbouring runs of a row.
+  Stmt runs_from_lines() const {
     const std::int64_t lanes = std::min(lanes_of_warp, rows_of_warp * runs_);
     const std::int64_t rows_at_once = lanes / runs_;
     const Expr lane = variable(".line_lane"), element = variable(".element"), line = variable(".line");
     const Expr row = line * rows_at_once + lane / runs_, inside = lane % runs_;
+    Stmt body = loop(element, run, LoopKind::vectorized, stored(row, inside, element));
+    body = loop(line, rows_of_warp / rows_at_once, LoopKind::unrolled, body);
+    return loop(lane, lanes, LoopKind::lane, body);
+  }
+
+  /// Neighbouring lanes write neighbouring elements: a vector of a row would be stored one by one, each
+  /// element by all lanes to as many sectors.
+  Stmt elements_from_lines(bool of_rows) const {
+    const std::int64_t columns = runs_ * run;
+    const std::int64_t beside = of_rows ? rows_of_warp : std::min(lanes_of_warp, columns);
+    const std::int64_t others = lanes_of_warp / beside, all = rows_of_warp * columns;
+    const Expr lane = variable(".line_lane"), line = variable(".line");
+    const Expr number = line * others + lane / beside, own = lane % beside;
+    const std::int64_t parts = of_rows ? 1 : columns / beside;
+    const Expr row = of_rows ? own : number / parts;
+    const Expr column = of_rows ? number : number % parts * beside + own;
+    Stmt body = stored(row, column / run, column % run);
+    body = loop(line, all / lanes_of_warp, LoopKind::unrolled, body);
+    return loop(lane, lanes_of_warp, LoopKind::lane, body);
+  }
+
+  /// The element of the run of the row goes to the output.
+  Stmt stored(const Expr& row, const Expr& inside, const Expr& element) const {
     ir::Substitution names = eight_at(run_number(inside));
     names[Nest::name_of(at_.half)] = 0;
     names[Nest::name_of(at_.row_lane)] = row;
@@ -150,11 +190,8 @@ class Writeback {
     names[Nest::name_of(at_.pair)] = element;
     std::vector<Expr> indices;
     for (const Expr& index : nest_.store->indices) indices.push_back(ir::substitute(index, names));
-    Stmt body = ir::store(nest_.store->buffer, indices, ir::load(tile_, place(row, inside * run + element)));
-    body = guarded(names, body);
-    body = loop(element, run, LoopKind::vectorized, body);
-    body = loop(line, rows_of_warp / rows_at_once, LoopKind::unrolled, body);
-    return loop(lane, lanes, LoopKind::lane, body);
+    return guarded(
+        names, ir::store(nest_.store->buffer, indices, ir::load(tile_, place(row, inside * run + element))));
   }
 
   const Nest& nest_;

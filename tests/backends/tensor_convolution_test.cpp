@@ -10,6 +10,7 @@
 #include <weft/dsl/index.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
@@ -167,6 +168,80 @@ TEST(TensorConvolution, OtherLayouts) {
       EXPECT_TRUE(has_step(s, "tensorize"));
       expect_exact(s);
     }
+  }
+}
+
+/// One by one, the elements of each size of a group and of a stage, and tiles that are wider than the
+/// recipe's.
+TEST(TensorConvolution, GathersSingleElements) {
+  Convolution c = padded(5);
+  c.stride = {1, 2};
+  c.dilation = {2, 1};
+  c.filters = 140;
+  std::int64_t number = 0;
+  for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
+    c.layout = layout;
+    for (const std::int64_t rows : {16, 32, 128}) {
+      const bool wide = ++number % 2 == 0;
+      const ShflBwKnobs knobs = wide ? ShflBwKnobs{.tile_n = 128, .tile_k = 32} : ShflBwKnobs{};
+      const char* target = rows == 128 ? "sm_90a" : "sm_80";
+      expect_exact(shfl_bw(convolution_algorithm(c, DType::bf16), filters_of(c, rows, DType::bf16),
+                           target_named(target), knobs));
+    }
+  }
+}
+
+std::string ptx_of_image(ImageLayout layout) {
+  Convolution c = padded(3);
+  c.channels = 32;
+  c.layout = layout;
+  KernelOptions options;
+  options.assemble = false;
+  return compile(shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a")),
+                 options)
+      .ptx();
+}
+
+int count(const std::string& text, const std::string& what) {
+  int found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+/// Places are kept and not clamped, and pixels beside one another go to the tile together: eight by eight, or
+/// four by four. Of the two buffers, the loop and what is in front of it fill one, 64 x 64 elements by 128
+/// threads.
+TEST(TensorConvolution, ThreadsKeepTheirPixels) {
+  const std::string nhwc = ptx_of_image(ImageLayout::nhwc), nchw = ptx_of_image(ImageLayout::nchw);
+  for (const std::string& ptx : {nhwc, nchw}) {
+    EXPECT_EQ(count(ptx, "ld.global.nc.u16"), 2 * 32);
+    EXPECT_EQ(count(ptx, "min.s32"), 0);
+    EXPECT_EQ(count(ptx, "st.shared.u16"), 0);
+  }
+  EXPECT_EQ(count(nhwc, "st.shared.v4.b32"), 2 * 32 / 8);
+  EXPECT_EQ(count(nchw, "st.shared.v4.u16"), 2 * 32 / 4);
+}
+
+/// Results leave with neighbours of the output beside one another: 16 filters of a pixel, in order here, or
+/// 32 pixels of a filter.
+TEST(TensorConvolution, ResultsLeaveBesideOneAnother) {
+  for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
+    Convolution c = padded(2);
+    c.filters = 64;
+    c.image = {16, 18};
+    c.layout = layout;
+    const SharedWeights weights =
+        packed(filters({64, c.channels, 3, 3}, 0.5, DType::f16), formats::vector_wise({.rows = 64}));
+    const Schedule s = shfl_bw(convolution_algorithm(c, DType::f16), weights, target_named("sm_90a"));
+    const std::string program = ir::print(s.program());
+    const std::size_t stored = program.find("= C.lines[");
+    ASSERT_NE(stored, std::string::npos);
+    const std::string line =
+        program.substr(program.rfind('\n', stored), stored - program.rfind('\n', stored));
+    const char* lane =
+        layout == ImageLayout::nchw ? "% 2 * 32 + b_p_q.inner.inner.line_lane) % 8" : "line_lane % 16";
+    EXPECT_NE(line.find(lane), std::string::npos) << line;
+    EXPECT_EQ(line.find(".element"), std::string::npos) << line;
   }
 }
 

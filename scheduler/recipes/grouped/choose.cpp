@@ -14,6 +14,8 @@ using namespace grouped;
 
 constexpr std::int64_t least_columns = 64;
 constexpr std::int64_t most_stages = 4;
+/// Of images that threads gather element by element: nothing but the weights runs ahead.
+constexpr std::int64_t stages_of_elements = 2;
 constexpr std::int64_t long_line = 64, short_line = 32;  ///< columns of the lines that results leave through
 constexpr std::int64_t room_for_barriers = 256;          ///< bytes
 /// Beside the accumulators of two warpgroups; what the producers give up (docs/measurements.md).
@@ -137,6 +139,7 @@ class Numbers {
   std::int64_t columns_of_tile(std::int64_t most) const {
     if (knobs_.tile_n) return *knobs_.tile_n;
     if (!extent_.is_static()) return most;
+    if (by_elements()) return least_columns;
     const auto enough = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
     const std::int64_t widest = std::clamp(enough, least_columns, most);
     std::int64_t best = widest;
@@ -145,6 +148,10 @@ class Numbers {
     }
     return best;
   }
+
+  /// Whether pixels of images are gathered one by one. What that takes does not depend on the width of tiles;
+  /// many small ones leave no processor without work, and hide one another's loads.
+  bool by_elements() const { return loops_.columns.size() > 1 && !has_runs(); }
 
   bool has_widths() const { return has_roles() && blocks_through_tiles() > 0 && !knobs_.warp_n; }
 
@@ -168,15 +175,18 @@ class Numbers {
     const bool beside = tiles_.rows == rows_of_warpgroup;
     chosen.tile_n = columns_of_tile(most_sums / tiles_.rows);
     chosen.warp_m = knobs_.warp_m.value_or(beside ? rows_of_warpgroup : tiles_.rows / 2);
-    chosen.warp_n = knobs_.warp_n.value_or(beside ? *chosen.tile_n / 2 : *chosen.tile_n);
+    const bool halved = beside && !(by_elements() && *chosen.tile_n == least_columns);
+    chosen.warp_n = knobs_.warp_n.value_or(halved ? *chosen.tile_n / 2 : *chosen.tile_n);
   }
 
   /// Warps of up to 64 x 32 accumulators.
   void cut_for_warps(ShflBwKnobs& chosen) const {
     const std::int64_t rows = tiles_.rows;
     chosen.tile_n = columns_of_tile(rows > 128 ? 64 : has_roles() ? 256 : 128);
-    chosen.warp_m = knobs_.warp_m.value_or(std::min<std::int64_t>(rows, rows >= 128 ? 64 : 32));
-    chosen.warp_n = knobs_.warp_n.value_or(std::min<std::int64_t>(32, *chosen.tile_n));
+    const bool small = by_elements();  // many warps gather sooner
+    const std::int64_t usual = rows >= 128 ? 64 : small && rows <= 32 ? 16 : 32;
+    chosen.warp_m = knobs_.warp_m.value_or(std::min<std::int64_t>(rows, usual));
+    chosen.warp_n = knobs_.warp_n.value_or(std::min<std::int64_t>(small ? 16 : 32, *chosen.tile_n));
   }
 
   /// Beside barriers and lines.
@@ -195,6 +205,8 @@ class Numbers {
   std::int64_t stages_of(const Tile<std::int64_t>& tile) const {
     if (knobs_.stages) return *knobs_.stages;
     if (target_.sm < 80) return 1;
+    if (by_elements())
+      return std::clamp<std::int64_t>(stages_that_fit(tile, short_line), 1, stages_of_elements);
     return std::clamp<std::int64_t>(stages_that_fit(tile, short_line), 1, most_stages);
   }
 

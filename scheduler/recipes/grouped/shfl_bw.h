@@ -52,8 +52,9 @@ std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs();
 ///
 /// A convolution is a product too, whose columns are its pixels and images: any filter, stride, padding and
 /// dilation. Where the images are innermost, C[f, p, q, b] and B[c, y, x, b], with a batch that is a multiple
-/// of 8, it runs as fast as products do; other batches and layouts have no runs of 16 bytes: warps have no
-/// roles, and what is not four bytes long is loaded and stored element by element.
+/// of 8, it runs as fast as products do; other batches and layouts have no runs of 16 bytes: warps
+/// have no roles, and what is not four bytes long is loaded and stored element by element, by tiles of 64
+/// columns (scheduler/passes/own_places.h).
 ///
 /// `weights` are in vector_wise or shfl_bw with groups of 16 rows and more, f16 or bf16; UserError for
 /// others, and for algorithms of another form. A CPU, and bf16 on sm_75, gets its default schedule, as long
