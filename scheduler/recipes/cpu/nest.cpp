@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t few_elements = 8, most_vectors = 4;
+constexpr std::int64_t most_vectors = 4;
 constexpr std::int64_t narrow_columns = 48;       ///< a panel that is in order as it lies
 constexpr std::int64_t cache_line = 64;           ///< bytes
 constexpr std::int64_t same_sets = 1024;          ///< bytes between rows that leave a quarter of the sets
@@ -91,6 +91,23 @@ std::int64_t lines_at_a_time(std::int64_t height, std::int64_t vectors) {
   return best;
 }
 
+/// The index of vectors: the last one, or where that fills few of their elements another one that fills half
+/// as many again.
+std::vector<std::string>::iterator place_of_vectors(const Algorithm& algorithm,
+                                                    std::vector<std::string>& others) {
+  constexpr double better = 1.5;
+  const auto filled = [&](const std::string& index) {
+    const std::int64_t lanes = cpu_lanes(algorithm), count = iterations(algorithm, index);
+    return count == 0 ? 1.0 : static_cast<double>(count) / static_cast<double>(lanes * ceil_divide(count, lanes));
+  };
+  auto best = others.end() - 1;
+  for (auto place = best; place != others.begin();) {
+    --place;
+    if (filled(*place) >= better * filled(*best)) best = place;
+  }
+  return best;
+}
+
 }  // namespace
 
 double entries_of_row(const SparseTensor& weights) {
@@ -119,16 +136,15 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
     nest.width = iterations(algorithm, others[count - 2]) * iterations(algorithm, others[count - 1]);
     others.resize(count - 2);
   } else if (count > 0) {
-    const std::int64_t last = iterations(algorithm, others.back());
-    const bool few =
-        last > 0 && last < few_elements && count > 1 && iterations(algorithm, others[count - 2]) > last;
-    const auto place = others.end() - (few ? 2 : 1);
+    const auto place = place_of_vectors(algorithm, others);
     nest.vectors = *place;
     nest.width = iterations(algorithm, nest.vectors);
+    nest.scattered = only_index(algorithm, access_of_dense(algorithm).indices.back()) != nest.vectors;
     const auto after = others.erase(place);
-    if (nest.windows && after != others.begin()) {
-      nest.lines = *(after - 1);
-      others.erase(after - 1);
+    if ((nest.windows || nest.scattered) && !others.empty()) {
+      const auto lines = after == others.begin() ? others.end() - 1 : after - 1;
+      nest.lines = *lines;
+      others.erase(lines);
     }
   }
   if (nest.lines.empty() && format.name == "dense") nest.lines = nest.rows;
@@ -145,7 +161,7 @@ CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& a
   const bool by_panels = !nest.vectors.empty() && chosen.order != CpuOrder::rows;
   if (chosen.copy == CpuCopy::chosen) {
     const double stored = static_cast<double>(iterations(algorithm, nest.rows)) * entries;
-    const bool worth = nest.windows || is_hard_to_read(algorithm, nest, stored);
+    const bool worth = nest.windows || nest.scattered || is_hard_to_read(algorithm, nest, stored);
     const bool of_image = worth && nest.windows && !nest.others.empty();
     chosen.copy = worth && by_panels ? CpuCopy::panel : of_image ? CpuCopy::image : CpuCopy::none;
   }
