@@ -206,20 +206,22 @@ TEST(CpuRows, PanelsStayInTheSecondCache) {
   EXPECT_EQ(panel(rows + 1, 1000), lanes);
   EXPECT_EQ(panel(rows, 1000, DType::f16), 4 * lanes);
   EXPECT_EQ(panel(100 * rows, 1000), lanes);
+  EXPECT_EQ(panel(27, 129), 256);
   EXPECT_EQ(panel(27, 33), 64);
   EXPECT_EQ(panel(27, 5), 8);
 }
 
 TEST(CpuRows, SeveralSumsWhereVectorsAreFew) {
   const auto groups_of = [](std::int64_t width, double entries, DType dtype = DType::f32) {
-    return unasked(spmm_algorithm(64, 512, width, dtype), entries).groups;
+    return unasked(spmm_algorithm(64, 128, width, dtype), entries).groups;
   };
   EXPECT_EQ(groups_of(1, 100), 8);  // a vector of them, which halves cannot gather
   EXPECT_EQ(groups_of(1, 100, DType::f16), 4);
   EXPECT_EQ(groups_of(16, 100), 4);
-  EXPECT_EQ(groups_of(16, 13), 2);
+  EXPECT_EQ(groups_of(16, 9), 2);
   EXPECT_EQ(groups_of(64, 100), 2);
-  EXPECT_EQ(groups_of(128, 100), 1);
+  EXPECT_EQ(groups_of(128, 100), 2);
+  EXPECT_EQ(groups_of(256, 100), 1);
 }
 
 TEST(CpuRows, LinesOfAnImageThatRegistersHold) {

@@ -1,13 +1,19 @@
-#!/usr/bin/env python3
-"""What weft chooses on the CPU beside the best that a search finds, and beside PyTorch, one thread each.
+#!/ usr / bin / env python3
+""
+    "What weft chooses on the CPU beside the best that a search finds, and beside PyTorch, one thread each.
 
-    cpu_beside.py WEFT SUITE OUT.jsonl [--only 1,2] [--seconds 600] [--each 20] [--trials 60] [--cores 2,3] [--keep FOLDER]
+    cpu_beside.py WEFT SUITE
+        OUT.jsonl[--only 1, 2][--seconds 600][--each 20][--trials 60][--cores 2, 3][--keep FOLDER]
 
-WEFT is the command, SUITE a file of problems with a "pattern" each, as `weft bench --suite` takes it. For each problem:
-`weft bench --device cpu` (verified) times what is chosen, `weft tune --measure cpu` of every format that is worth trying, and
-of csc, up to --trials points in --each seconds, says what the best is, and PyTorch times the same product: dense, and where
-it is a product its sparse csr. Cores of --cores take problems in turn, each process on one core; without it one process runs
-where it likes. One line of JSON a problem goes to OUT, a table is printed last. Problems that begin later than --seconds are
+    WEFT is the command,
+    SUITE a file of problems with a "pattern" each, as `weft bench-- suite` takes it.For each problem :
+`weft bench-- device cpu` (verified)times what is chosen, `weft tune
+    -- measure cpu` of every format that is worth trying,
+    and of csc, up to-- trials points in-- each seconds, says what the best is,
+    and PyTorch times the same product : dense,
+    and where it is a product its sparse csr.Cores of-- cores take problems in turn, each process on one core;
+without it one process runs
+where it likes. A time is that of the fastest sample, because others share the machine. One line of JSON a problem goes to OUT, a table is printed last. Problems that begin later than --seconds are
 left out and counted. Blocks and groups of channels have no flags of `weft tune`: they have no best.
 
 Without PyTorch its columns are empty, with the reason. Its data are random, its types those of the problem.
@@ -84,7 +90,7 @@ def call(command, core, seconds):
 
 
 def automatic(o, p, core, folder):
-    """Median microseconds, and the way."""
+    """Microseconds, and the way."""
     lines = os.path.join(folder, "bench.jsonl")
     if os.path.exists(lines):
         os.remove(lines)
@@ -93,7 +99,7 @@ def automatic(o, p, core, folder):
         return None, ""
     line = json.loads(open(lines).read().splitlines()[-1])
     us = line["entries"][-1].get("us")
-    return us["median"] if us else None, line.get("expected", {}).get("way", "")
+    return us["minimum"] if us else None, line.get("expected", {}).get("way", "")
 
 
 def point_of(record):
@@ -102,7 +108,7 @@ def point_of(record):
 
 
 def best_found(o, p, core, folder):
-    """Median microseconds, the point, and how many were tried."""
+    """Microseconds, the point, and how many were tried."""
     flags, best, tried = flags_of(p), None, 0
     if flags is None:
         return None, "", 0
@@ -116,9 +122,9 @@ def best_found(o, p, core, folder):
         found = json.loads(text)
         tried += found["trials"]
         record = found.get("best")
-        if record and (best is None or record["us"]["median"] < best["us"]["median"]):
+        if record and (best is None or record["us"]["min"] < best["us"]["min"]):
             best = record
-    return (best["us"]["median"], point_of(best), tried) if best else (None, "", tried)
+    return (best["us"]["min"], point_of(best), tried) if best else (None, "", tried)
 
 
 def of_torch(p):
@@ -141,7 +147,7 @@ def of_torch(p):
             samples.append(1e6 * (time.perf_counter() - start))
             if time.perf_counter() - begin > 5:
                 break
-        return sorted(samples)[len(samples) // 2]
+        return min(samples)
 
     with torch.inference_mode():
         if p["op"] == "conv2d":
@@ -159,25 +165,20 @@ def of_torch(p):
         times = {"dense": min(microseconds(lambda: torch.mm(dense, operand)),
                               microseconds(lambda: functional.linear(turned, dense)))}
         try:
-            csr = dense.to_sparse_csr()
-            times["csr"] = microseconds(lambda: csr @ operand)
-        except RuntimeError as error:
-            times["why_no_csr"] = str(error).splitlines()[0][:100]
-        return times
+            csr
+    = dense.to_sparse_csr() times["csr"] = microseconds(lambda : csr @operand) except RuntimeError as error
+        : times["why_no_csr"] = str(error).splitlines()[0][:100] return times
 
-
-def measured(o, p, core):
-    with tempfile.TemporaryDirectory() as folder:
-        line = {"id": p["id"], "problem": p}
-        line["auto"], line["way"] = automatic(o, p, core, folder)
-        line["best"], line["point"], line["tried"] = best_found(o, p, core, folder)
-        again, _ = automatic(o, p, core, folder)
-        line["auto"] = min(line["auto"] or math.inf, again or math.inf)
-        if line["best"]:
-            line["best"] = min(line["best"], line["auto"])
-        if not o.no_torch:
-            text = call([sys.executable, os.path.abspath(__file__), "--of-torch", json.dumps(p)], core, 60)
-            line["torch"] = json.loads(text) if text.strip() else {}
+                                                                            def
+                                                                            measured(o, p, core)
+        : with tempfile.TemporaryDirectory() as folder : line = {"id" : p["id"], "problem" : p} line["auto"],
+                            line["way"] = automatic(o, p, core, folder) line["best"], line["point"],
+                            line["tried"] = best_found(o, p, core, folder) again,
+                            _ = automatic(o, p, core, folder) line["auto"] = min(
+                                line["auto"] or math.inf, again or math.inf) if line["best"]
+        : line["best"] = min(line["best"], line["auto"]) if not o.no_torch : text =
+              call([ sys.executable, os.path.abspath(__file__), "--of-torch", json.dumps(p) ], core, 60)
+                  line["torch"] = json.loads(text) if text.strip() else {}
         return line
 
 

@@ -92,13 +92,15 @@ std::int64_t panel_of(std::int64_t width, std::int64_t most) {
              : std::min(most, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(width))));
 }
 
-/// Columns of a panel: as many as half of the second cache holds, so that what is beside them stays too.
+/// Columns of a panel: as many as half of the second cache holds, so that what is beside them stays too; all
+/// of a product of few.
 std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest) {
-  constexpr std::int64_t most_vectors = 8, fewer = 4;  // with rows beside one another, or of any width
+  constexpr std::int64_t most_vectors = 8, all = 16, fewer = 4;
   if (nest.vectors.empty()) return 1;
   const std::int64_t lanes = cpu_lanes(algorithm);
-  std::int64_t panel =
-      panel_of(nest.width, lanes * (nest.width == 0 || !nest.lines.empty() ? fewer : most_vectors));
+  const bool few = nest.width == 0 || !nest.lines.empty();  // of any width, or with rows beside one another
+  const std::int64_t vectors = few ? fewer : nest.width <= all * lanes ? all : most_vectors;
+  std::int64_t panel = panel_of(nest.width, vectors * lanes);
   while (panel > lanes && bytes_of_panel(algorithm, nest, panel, 1) > second_cache_bytes() / 2) panel /= 2;
   return panel;
 }
@@ -139,6 +141,11 @@ void cut_image(CpuRows& chosen, const Algorithm& algorithm, const CpuNest& nest)
     chosen.rows = best;
     if (nest.width == 0) break;  // a launch says how many panels there are
   }
+}
+
+/// Sums that hide the time of an addition, where vectors are few; two hide what reading takes.
+std::int64_t groups_of(std::int64_t vectors) {
+  return vectors <= 2 ? 4 : vectors <= 8 ? 2 : 1;
 }
 
 /// The index of vectors: the last one, or where that fills few of their elements another one that fills half
@@ -205,8 +212,8 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
 }
 
 CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries) {
-  constexpr std::int64_t sums_of_row = 8, most_groups = 4, gathered = 8, rows_of_dense = 6, shared_panels = 4;
-  constexpr double least_entries = 6;  // a group has no fewer
+  constexpr std::int64_t gathered = 8, rows_of_dense = 6, shared_panels = 4;
+  constexpr double least_entries = 4;  // a group has no fewer
   const std::int64_t lanes = cpu_lanes(algorithm);
   const bool of_lines = !nest.lines.empty() && nest.lines != nest.rows;
   CpuRows chosen = knobs;
@@ -224,9 +231,7 @@ CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& a
     const std::int64_t vectors =
         ceil_divide(nest.width > 0 ? std::min(chosen.panel, nest.width) : chosen.panel, lanes);
     const bool is_vector = nest.width == 1 && !is_half(algorithm.operands[dense_operand(algorithm)].dtype);
-    chosen.groups = chosen.rows > 1 ? 1
-                    : is_vector     ? gathered
-                                    : std::clamp<std::int64_t>(sums_of_row / vectors, 1, most_groups);
+    chosen.groups = chosen.rows > 1 ? 1 : is_vector ? gathered : groups_of(vectors);
     while (chosen.groups > 1 && entries < least_entries * static_cast<double>(chosen.groups))
       chosen.groups /= 2;
   }
