@@ -98,7 +98,8 @@ std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest) {
   constexpr std::int64_t most_vectors = 8, all = 16, fewer = 4;
   if (nest.vectors.empty()) return 1;
   const std::int64_t lanes = cpu_lanes(algorithm);
-  const bool few = nest.width == 0 || !nest.lines.empty();  // of any width, or with rows beside one another
+  const bool few =
+      nest.width == 0 || !nest.lines.empty();  // a launch says the width, or several rows share a panel
   const std::int64_t vectors = few ? fewer : nest.width <= all * lanes ? all : most_vectors;
   std::int64_t panel = panel_of(nest.width, vectors * lanes);
   while (panel > lanes && bytes_of_panel(algorithm, nest, panel, 1) > second_cache_bytes() / 2) panel /= 2;
