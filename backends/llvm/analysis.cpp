@@ -169,7 +169,8 @@ Access classify(const ir::Expr& offset, const VectorLoop& loop) {
     const auto* v = term.atom.as<ir::Variable>();
     if ((v == nullptr || v->name != loop.variable) && differs(term.atom, varying)) return {};
   }
-  if (stride != 0 && stride != 1) return {};
+  if (stride < 0 || stride > 2) return {};
+  if (stride == 2) return {Pattern::every_second};
   const ir::Linear first =
       ir::linear(ir::substitute(sum.expr(), {{loop.variable, ir::substitute(loop.first, loop.known)}}));
   std::int64_t alignment = first.constant;

@@ -18,9 +18,10 @@ bool differs(const ir::Expr& expr, const std::set<std::string>& varying);
 
 /// How the lanes of a vectorized loop reach one buffer.
 enum class Pattern : std::uint8_t {
-  uniform,     ///< all lanes the same element
-  contiguous,  ///< lane i the element i after that of lane 0
-  scattered,   ///< anything else
+  uniform,       ///< all lanes the same element
+  contiguous,    ///< lane i the element i after that of lane 0
+  every_second,  ///< lane i the element 2 i after that of lane 0
+  scattered,     ///< anything else
 };
 
 /// What an offset can be compared by.

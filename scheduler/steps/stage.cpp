@@ -169,7 +169,7 @@ Padding padding_of(const std::vector<const ir::Load*>& loads, const ir::InnerLoo
   return padding;
 }
 
-/// The dimension that a vectorized loop of the body steps through, by one element, in all reads of the
+/// The dimension that a vectorized loop of the body steps through, by one element or two, in all reads of the
 /// buffer: on a CPU it lies innermost in the copy. Else the last one.
 std::size_t dimension_of_vectors(const Stmt& body, const ir::BufferRef& buffer) {
   const std::size_t last = buffer->shape.size() - 1;
@@ -178,7 +178,8 @@ std::size_t dimension_of_vectors(const Stmt& body, const ir::BufferRef& buffer) 
     if (loop.kind != LoopKind::vectorized) return;
     for (const ir::Load* load : loads_of(loop.body, buffer)) {
       for (std::size_t i = 0; i < load->indices.size(); ++i) {
-        if (ir::linear(load->indices[i]).coefficient_of(loop.name) == 1) found.insert(i);
+        const std::int64_t step = ir::linear(load->indices[i]).coefficient_of(loop.name);
+        if (step == 1 || step == 2) found.insert(i);
       }
     }
   });

@@ -155,8 +155,8 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
 
 double reluctance_to(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const Target& target) {
-  if (!target.is_gpu()) return 1;
   constexpr double without_benefit = 2, never_compared = 1.5;
+  if (!target.is_gpu()) return recipe == "default" ? without_benefit : 1;
   return (recipe == "default" ? without_benefit : 1) *
          (error_of_bound(problem, format, recipe, target) ? 1 : never_compared);
 }

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
+#include <weft/backends/llvm/cpu.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
@@ -23,6 +25,7 @@ namespace weft {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 WEFT_INDEX(m);
 WEFT_INDEX(n);
@@ -166,6 +169,92 @@ TEST(CpuRows, ReadsAnImageWithoutAskingWhereItEnds) {
   const Schedule schedule = cpu_rows(convolution_algorithm(c, DType::f32), packed, cpu());
   const Operands operands(schedule.algorithm());
   EXPECT_TRUE(verify(compile(schedule), Device::cpu(), operands.arguments).passed);
+}
+
+/// The point that is taken for rows of so many entries.
+CpuRows unasked(const Algorithm& algorithm, double entries) {
+  return chosen_for({}, cpu_nest(algorithm, formats::csr()), algorithm, entries);
+}
+
+TEST(CpuRows, VectorsAreOfTheIndexThatFillsThem) {
+  const auto vectors_of = [](std::int64_t batch, std::int64_t width) {
+    const Convolution c{.batch = batch,
+                        .channels = 3,
+                        .filters = 5,
+                        .image = {width, width},
+                        .filter = {3, 3},
+                        .pad = {1, 1},
+                        .stride = {2, 2}};
+    const Algorithm algorithm = convolution_algorithm(c, DType::f32);
+    expect_exact(cpu_rows(
+        algorithm, std::make_shared<const SparseTensor>(pack(weights_of(5, 27), formats::csr())), cpu()));
+    return cpu_nest(algorithm, formats::csr()).vectors;
+  };
+  EXPECT_EQ(vectors_of(33, 8), "b");
+  EXPECT_EQ(vectors_of(3, 8), "q");
+  EXPECT_EQ(vectors_of(16, 27), "q");
+}
+
+TEST(CpuRows, PanelsStayInTheSecondCache) {
+  constexpr std::int64_t lanes = 16, most = 128;
+  const std::int64_t half = second_cache_bytes() / 2, rows = half / 32 / 4;
+  const auto panel = [](std::int64_t length, std::int64_t width, DType dtype = DType::f32) {
+    return unasked(spmm_algorithm(64, length, width, dtype), 64).panel;
+  };
+  EXPECT_EQ(panel(27, 1000), most);
+  EXPECT_EQ(panel(rows, 1000), 2 * lanes);
+  EXPECT_EQ(panel(rows + 1, 1000), lanes);
+  EXPECT_EQ(panel(rows, 1000, DType::f16), 4 * lanes);
+  EXPECT_EQ(panel(100 * rows, 1000), lanes);
+  EXPECT_EQ(panel(27, 129), 256);
+  EXPECT_EQ(panel(27, 33), 64);
+  EXPECT_EQ(panel(27, 5), 8);
+}
+
+TEST(CpuRows, SeveralSumsWhereVectorsAreFew) {
+  const auto groups_of = [](std::int64_t width, double entries, DType dtype = DType::f32) {
+    return unasked(spmm_algorithm(64, 128, width, dtype), entries).groups;
+  };
+  EXPECT_EQ(groups_of(1, 100), 8);  // a vector of them, which halves cannot gather
+  EXPECT_EQ(groups_of(1, 100, DType::f16), 4);
+  EXPECT_EQ(groups_of(16, 100), 4);
+  EXPECT_EQ(groups_of(16, 9), 2);
+  EXPECT_EQ(groups_of(64, 100), 2);
+  EXPECT_EQ(groups_of(128, 100), 2);
+  EXPECT_EQ(groups_of(256, 100), 1);
+}
+
+TEST(CpuRows, LinesOfAnImageThatRegistersHold) {
+  using Cut = std::pair<std::int64_t, std::int64_t>;
+  const auto cut = [](std::int64_t channels, std::int64_t image) {
+    const Convolution c{
+        .channels = channels, .filters = 64, .image = {image, image}, .filter = {3, 3}, .pad = {1, 1}};
+    const CpuRows chosen = unasked(convolution_algorithm(c, DType::f32), 50);
+    return std::pair(chosen.panel, chosen.rows);
+  };
+  EXPECT_EQ(cut(8, 56), Cut(64, 4));
+  EXPECT_EQ(cut(64, 56), Cut(32, 4));  // 64 pixels of 6 lines would leave the first cache
+  EXPECT_EQ(cut(256, 14), Cut(16, 14));
+  EXPECT_EQ(cut(192, 17), Cut(32, 9));
+}
+
+TEST(CpuRows, EverySecondPixelIsReadWithoutAGather) {
+  const auto packed = std::make_shared<const SparseTensor>(pack(weights_of(5, 27), formats::csr()));
+  for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
+    for (const std::int64_t width : {32, 57}) {
+      const Convolution c{.channels = 3,
+                          .filters = 5,
+                          .image = {9, width},
+                          .filter = {3, 3},
+                          .pad = {1, 1},
+                          .stride = {2, 2},
+                          .layout = layout};
+      const Schedule schedule = cpu_rows(convolution_algorithm(c, DType::f32), packed, cpu());
+      expect_exact(schedule);
+      EXPECT_THAT(llvm_backend::compile_for_cpu(lower(schedule.program(), cpu())).llvm_ir(),
+                  Not(HasSubstr("masked.gather")));
+    }
+  }
 }
 
 TEST(CpuRows, GroupsOfASumAreAVector) {

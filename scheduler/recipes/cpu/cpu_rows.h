@@ -69,6 +69,7 @@ struct CpuNest {
   std::vector<std::string> fused;   ///< indices of pixels that are one loop, the last one `vectors`
   std::string dense;                ///< the operand that the weights are multiplied with
   bool windows = false;             ///< it is an image, of which a filter reads several pixels
+  bool scattered = false;           ///< elements of a vector do not lie beside one another in it
   std::int64_t width = 0;           ///< iterations of `vectors`; 0: a launch says how many
   std::int64_t height = 0;          ///< iterations of `lines`
 };

@@ -1,15 +1,16 @@
 // What the loops of an algorithm are to the recipe of the CPU, and the point that it takes unasked.
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <tuple>
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t few_elements = 8, most_vectors = 4;
-constexpr std::int64_t narrow_columns = 48;       ///< a panel that is in order as it lies
 constexpr std::int64_t cache_line = 64;           ///< bytes
 constexpr std::int64_t same_sets = 1024;          ///< bytes between rows that leave a quarter of the sets
 constexpr std::int64_t least_reads = 8;           ///< a row of the dense operand is read so often
@@ -58,35 +59,110 @@ bool are_one_line(const Algorithm& algorithm, const std::string& lines, const st
 bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double entries) {
   const Operand& operand = algorithm.operands[dense_operand(algorithm)];
   const bool known = operand.shape.size() == 2 && operand.shape[0].is_static() && nest.width > 0;
-  if (!known || nest.width <= narrow_columns) return false;
+  if (!known) return false;
   const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
   const std::int64_t row = (operand.strides.empty() ? nest.width : operand.strides.front()) * size;
-  const bool hard =
-      row % cache_line != 0 || row % same_sets == 0 || operand.shape[0].value * row > known_pages;
+  const bool hard = (row % cache_line != 0 && cache_line % row != 0) || row % same_sets == 0 ||
+                    operand.shape[0].value * row > known_pages;
   return hard && entries >= static_cast<double>(least_reads * operand.shape[0].value);
 }
 
-/// Columns of a panel: of one that is copied, as many as leave it on pages that the processor knows.
-std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest, bool copied) {
-  const std::int64_t lanes = cpu_lanes(algorithm);
-  if (nest.vectors.empty()) return 1;
-  if (copied && !nest.windows) {
-    const Operand& operand = algorithm.operands[dense_operand(algorithm)];
-    const auto bytes = 2 * lanes * static_cast<std::int64_t>(size_of(operand.dtype));
-    return operand.shape[0].value * bytes <= known_pages ? 2 * lanes : lanes;
+/// Bytes of the dense operand that a panel reads, with all that is summed over.
+std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
+                            std::int64_t lines) {
+  auto bytes = static_cast<std::int64_t>(size_of(algorithm.operands[dense_operand(algorithm)].dtype));
+  for (const AffineIndex& place : access_of_dense(algorithm).indices) {
+    std::int64_t span = 1;
+    for (const auto& [name, coefficient] : place.terms) {
+      const std::int64_t count = name == nest.vectors              ? panel
+                                 : name == nest.lines              ? lines
+                                 : algorithm.index(name).reduction ? iterations(algorithm, name)
+                                                                   : 1;
+      span += std::abs(coefficient) * std::max<std::int64_t>(count - 1, 0);
+    }
+    bytes *= span;
   }
-  if (nest.width == 0 || nest.width >= most_vectors * lanes) return most_vectors * lanes;
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(nest.width)));
+  return bytes;
 }
 
-/// Lines of an image at a time: of those whose sums fit into registers the number of which an entry costs
-/// least, with what is read for it alone.
-std::int64_t lines_at_a_time(std::int64_t height, std::int64_t vectors) {
-  constexpr std::int64_t of_entry = 4, most_sums = 16;
-  std::int64_t best = 1, least = INT64_MAX;
-  for (std::int64_t lines = 1; lines * vectors <= most_sums && lines <= height; ++lines) {
-    const std::int64_t cost = ceil_divide(height, lines) * (of_entry + lines * vectors);
-    if (cost < least) std::tie(best, least) = std::pair(lines, cost);
+/// So many elements, or the power of two that holds a narrower output; LLVM takes long for others.
+std::int64_t panel_of(std::int64_t width, std::int64_t most) {
+  return width == 0
+             ? most
+             : std::min(most, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(width))));
+}
+
+/// Columns of a panel: as many as half of the second cache holds, so that what is beside them stays too; all
+/// of a product of few.
+std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest) {
+  constexpr std::int64_t most_vectors = 8, all = 16, fewer = 4;
+  if (nest.vectors.empty()) return 1;
+  const std::int64_t lanes = cpu_lanes(algorithm);
+  const bool few =
+      nest.width == 0 || !nest.lines.empty();  // a launch says the width, or several rows share a panel
+  const std::int64_t vectors = few ? fewer : nest.width <= all * lanes ? all : most_vectors;
+  std::int64_t panel = panel_of(nest.width, vectors * lanes);
+  while (panel > lanes && bytes_of_panel(algorithm, nest, panel, 1) > second_cache_bytes() / 2) panel /= 2;
+  return panel;
+}
+
+/// What a panel of an image takes, with what is read for an entry alone: sums of what lies in the second
+/// cache take twice as long.
+std::int64_t cost_of_cut(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
+                         std::int64_t lines) {
+  constexpr std::int64_t of_entry = 4, first_cache = 64 * 1024;
+  const std::int64_t width = nest.width == 0 ? panel : nest.width;
+  const std::int64_t walks = ceil_divide(width, panel) * ceil_divide(nest.height, lines);
+  const std::int64_t sums = lines * ceil_divide(std::min(panel, width), cpu_lanes(algorithm));
+  return walks * (of_entry + sums * (bytes_of_panel(algorithm, nest, panel, lines) <= first_cache ? 1 : 2));
+}
+
+/// Pixels and lines of an image at a time: of those whose sums fit into registers the ones that cost least.
+void cut_image(CpuRows& chosen, const Algorithm& algorithm, const CpuNest& nest) {
+  constexpr std::int64_t most_sums = 18, most_lines = 16, most_vectors = 4;
+  constexpr double of_more_panels = 1.1;  // each panel ends with a vector that is not full
+  const std::int64_t lanes = cpu_lanes(algorithm);
+  const CpuRows given = chosen;
+  std::int64_t least = INT64_MAX;
+  for (std::int64_t most = most_vectors * lanes; most >= lanes; most /= 2) {
+    const std::int64_t panel = given.panel > 0 ? given.panel : panel_of(nest.width, most);
+    const std::int64_t vectors = ceil_divide(nest.width == 0 ? panel : std::min(panel, nest.width), lanes);
+    std::int64_t best = std::max<std::int64_t>(1, given.rows);
+    for (std::int64_t lines = 2;
+         given.rows == 0 && lines * vectors <= most_sums && lines <= std::min(nest.height, most_lines);
+         ++lines) {
+      if (cost_of_cut(algorithm, nest, panel, lines) < cost_of_cut(algorithm, nest, panel, best))
+        best = lines;
+    }
+    const std::int64_t cost = cost_of_cut(algorithm, nest, panel, best);
+    if (least < INT64_MAX && of_more_panels * static_cast<double>(cost) >= static_cast<double>(least))
+      continue;
+    least = cost;
+    chosen.panel = panel;
+    chosen.rows = best;
+    if (nest.width == 0) break;  // a launch says how many panels there are
+  }
+}
+
+/// Sums that hide the time of an addition, where vectors are few; two hide what reading takes.
+std::int64_t groups_of(std::int64_t vectors) {
+  return vectors <= 2 ? 4 : vectors <= 8 ? 2 : 1;
+}
+
+/// The index of vectors: the last one, or where that fills few of their elements another one that fills half
+/// as many again.
+std::vector<std::string>::iterator place_of_vectors(const Algorithm& algorithm,
+                                                    std::vector<std::string>& others) {
+  constexpr double better = 1.5;
+  const auto filled = [&](const std::string& index) {
+    const std::int64_t lanes = cpu_lanes(algorithm), count = iterations(algorithm, index);
+    return count == 0 ? 1.0
+                      : static_cast<double>(count) / static_cast<double>(lanes * ceil_divide(count, lanes));
+  };
+  auto best = others.end() - 1;
+  for (auto place = best; place != others.begin();) {
+    --place;
+    if (filled(*place) >= better * filled(*best)) best = place;
   }
   return best;
 }
@@ -119,16 +195,15 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
     nest.width = iterations(algorithm, others[count - 2]) * iterations(algorithm, others[count - 1]);
     others.resize(count - 2);
   } else if (count > 0) {
-    const std::int64_t last = iterations(algorithm, others.back());
-    const bool few =
-        last > 0 && last < few_elements && count > 1 && iterations(algorithm, others[count - 2]) > last;
-    const auto place = others.end() - (few ? 2 : 1);
+    const auto place = place_of_vectors(algorithm, others);
     nest.vectors = *place;
     nest.width = iterations(algorithm, nest.vectors);
+    nest.scattered = only_index(algorithm, access_of_dense(algorithm).indices.back()) != nest.vectors;
     const auto after = others.erase(place);
-    if (nest.windows && after != others.begin()) {
-      nest.lines = *(after - 1);
-      others.erase(after - 1);
+    if ((nest.windows || nest.scattered) && !others.empty()) {
+      const auto lines = after == others.begin() ? others.end() - 1 : after - 1;
+      nest.lines = *lines;
+      others.erase(lines);
     }
   }
   if (nest.lines.empty() && format.name == "dense") nest.lines = nest.rows;
@@ -138,35 +213,31 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
 }
 
 CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries) {
-  constexpr std::int64_t sums_of_row = 4, rows_of_dense = 6, many_panels = 7, shared_panels = 4;
-  constexpr double least_entries = 12;  // a group has no fewer
+  constexpr std::int64_t gathered = 8, rows_of_dense = 6, shared_panels = 4;
+  constexpr double least_entries = 4;  // a group has no fewer
   const std::int64_t lanes = cpu_lanes(algorithm);
+  const bool of_lines = !nest.lines.empty() && nest.lines != nest.rows;
   CpuRows chosen = knobs;
   const bool by_panels = !nest.vectors.empty() && chosen.order != CpuOrder::rows;
   if (chosen.copy == CpuCopy::chosen) {
     const double stored = static_cast<double>(iterations(algorithm, nest.rows)) * entries;
-    const bool worth = nest.windows || is_hard_to_read(algorithm, nest, stored);
+    const bool worth = nest.windows || nest.scattered || is_hard_to_read(algorithm, nest, stored);
     const bool of_image = worth && nest.windows && !nest.others.empty();
     chosen.copy = worth && by_panels ? CpuCopy::panel : of_image ? CpuCopy::image : CpuCopy::none;
   }
-  const bool copied = chosen.copy == CpuCopy::panel;
-  if (chosen.panel == 0) chosen.panel = columns_of_panel(algorithm, nest, copied);
-  const std::int64_t vectors =
-      ceil_divide(nest.width > 0 ? std::min(chosen.panel, nest.width) : chosen.panel, lanes);
-  if (chosen.rows == 0)
-    chosen.rows = nest.lines.empty()        ? 1
-                  : nest.lines == nest.rows ? rows_of_dense
-                                            : lines_at_a_time(nest.height, vectors);
+  if (of_lines) cut_image(chosen, algorithm, nest);
+  if (chosen.panel == 0) chosen.panel = columns_of_panel(algorithm, nest);
+  if (chosen.rows == 0) chosen.rows = nest.lines == nest.rows && !nest.lines.empty() ? rows_of_dense : 1;
   if (chosen.groups == 0) {
-    chosen.groups = chosen.rows > 1 ? 1 : std::max<std::int64_t>(1, sums_of_row / vectors);
+    const std::int64_t vectors =
+        ceil_divide(nest.width > 0 ? std::min(chosen.panel, nest.width) : chosen.panel, lanes);
+    const bool is_vector = nest.width == 1 && !is_half(algorithm.operands[dense_operand(algorithm)].dtype);
+    chosen.groups = chosen.rows > 1 ? 1 : is_vector ? gathered : groups_of(vectors);
     while (chosen.groups > 1 && entries < least_entries * static_cast<double>(chosen.groups))
       chosen.groups /= 2;
   }
   const std::int64_t panels = nest.windows ? nest.height / chosen.rows : nest.width / chosen.panel;
-  if (chosen.order == CpuOrder::chosen) {
-    const bool outside = copied || nest.windows || !nest.fused.empty() || panels >= many_panels;
-    chosen.order = by_panels && outside ? CpuOrder::panels : CpuOrder::rows;
-  }
+  if (chosen.order == CpuOrder::chosen) chosen.order = by_panels ? CpuOrder::panels : CpuOrder::rows;
   if (chosen.threads == CpuThreads::chosen)
     chosen.threads =
         chosen.order == CpuOrder::panels && panels >= shared_panels ? CpuThreads::panels : CpuThreads::rows;

@@ -18,7 +18,8 @@ TEST(Analysis, Patterns) {
   EXPECT_EQ(access(v("i")).pattern, Pattern::contiguous);
   EXPECT_EQ(access(v("a") * v("N") + v("i") + 3).pattern, Pattern::contiguous);
   EXPECT_EQ(access(v("a")).pattern, Pattern::uniform);
-  EXPECT_EQ(access(v("i") * 2).pattern, Pattern::scattered);
+  EXPECT_EQ(access(v("i") * 2).pattern, Pattern::every_second);
+  EXPECT_EQ(access(v("i") * 3).pattern, Pattern::scattered);
   EXPECT_EQ(access(v("a") - v("i")).pattern, Pattern::scattered);
   EXPECT_EQ(access(v("i") / 2).pattern, Pattern::scattered);
   EXPECT_EQ(access(v("i") + v("w")).pattern, Pattern::scattered);
