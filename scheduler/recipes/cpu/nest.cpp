@@ -59,7 +59,9 @@ bool are_one_line(const Algorithm& algorithm, const std::string& lines, const st
 bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double entries) {
   const Operand& operand = algorithm.operands[dense_operand(algorithm)];
   const bool known = operand.shape.size() == 2 && operand.shape[0].is_static() && nest.width > 0;
-  if (!known) return false;
+  // Processors without masks for 16 bits copy what is left of such rows element by element.
+  constexpr std::int64_t narrow_columns = 48;
+  if (!known || (is_half(operand.dtype) && nest.width <= narrow_columns)) return false;
   const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
   const std::int64_t row = (operand.strides.empty() ? nest.width : operand.strides.front()) * size;
   const bool hard = (row % cache_line != 0 && cache_line % row != 0) || row % same_sets == 0 ||
