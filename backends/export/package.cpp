@@ -4,6 +4,7 @@
 #include <weft/backends/export/package.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
 
@@ -20,6 +21,9 @@ constexpr std::int64_t most_blocks_across = 65'535;  ///< along y and z
 /// Sizes are tried up to here; more elements than a launch could ever have.
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
+/// In place of numbers that 64 bits do not hold, which are not computed.
+constexpr std::int64_t beyond = std::numeric_limits<std::int64_t>::max();
+
 std::int64_t evaluated(const Kernel& kernel, const ir::Expr& expr, std::int64_t n) {
   const Algorithm& algorithm = kernel.schedule().algorithm();
   std::map<std::string, std::int64_t> sizes;
@@ -32,8 +36,9 @@ std::int64_t evaluated(const Kernel& kernel, const ir::Expr& expr, std::int64_t 
   for (const auto& [name, value] : launch_sizes(algorithm, nullptr, sizes)) values.emplace(name, value);
   const ir::Expr value = ir::substitute(expr, values);
   const std::int64_t* number = ir::integer_value(value);
-  internal_check(number != nullptr, "a size that is not known at launch");
-  return *number;
+  const bool is_known = ir::find_all<ir::Variable>(value, [](const ir::Variable&) { return true; }).empty();
+  internal_check(is_known, "a size that is not known at launch: " + ir::print(value));
+  return number != nullptr ? *number : beyond;
 }
 
 /// Whether the kernel can be launched at this size: blocks and offsets fit their numbers.
@@ -287,9 +292,12 @@ std::int64_t elements_at(const Kernel& kernel, const ir::Buffer& buffer, std::in
   for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
     const std::int64_t extent = evaluated(kernel, buffer.shape[i], n);
     if (extent == 0) return 0;
-    last += (extent - 1) * evaluated(kernel, buffer.strides[i], n);
+    std::int64_t span = 0;
+    if (__builtin_mul_overflow(extent - 1, evaluated(kernel, buffer.strides[i], n), &span) ||
+        __builtin_add_overflow(last, span, &last))
+      return beyond;
   }
-  return last + 1;
+  return last < beyond ? last + 1 : beyond;
 }
 
 std::array<std::int64_t, 3> grid_at(const Kernel& kernel, std::int64_t n) {

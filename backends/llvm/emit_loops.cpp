@@ -203,7 +203,8 @@ void Emitter::scalar_lane(unsigned lane, const std::function<void()>& body) {
   const std::optional<Lanes> lanes = std::move(lanes_);
   lanes_.reset();
   for (auto& [name, bound] : frame_.variables) {
-    if (is_vector(bound)) bound = builder_.CreateExtractElement(bound, lane);
+    // What a piece of a kernel does not use is known in it and has no value.
+    if (bound != nullptr && is_vector(bound)) bound = builder_.CreateExtractElement(bound, lane);
   }
   body();
   frame_.variables = variables;

@@ -89,7 +89,11 @@ void LevelWalk::meet(std::size_t number, const Expr& coordinate, LevelPlace& pla
 bool LevelWalk::may_reach_beyond(Dimension dimension, std::int64_t length) const {
   const SparseTensor& weights = operand_.weights;
   const std::int64_t extent = dimension == Dimension::row ? weights.rows() : weights.columns();
-  return any_weights_ || extent % length != 0;
+  const auto reaches_beyond = [&](const Level& level) {
+    return level.kind == LevelKind::dense && level.dimension == dimension &&
+           level.extent * level.stride > extent;
+  };
+  return any_weights_ || extent % length != 0 || std::ranges::any_of(weights.levels(), reaches_beyond);
 }
 
 /// Whether the level is the innermost of a dimension whose last block reaches beyond the matrix.
@@ -101,15 +105,8 @@ bool LevelWalk::ends_blocks(std::size_t number) const {
   const auto of_block = [&](const Level& outer) {
     return outer.dimension == level.dimension && outer.stride > level.stride;
   };
-  const std::int64_t extent =
-      level.dimension == Dimension::row ? operand_.weights.rows() : operand_.weights.columns();
-  const auto reaches_beyond = [&](const Level& other) {
-    return other.kind == LevelKind::dense && other.dimension == level.dimension &&
-           other.extent * other.stride > extent;
-  };
   return std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(number), of_block) &&
-         (may_reach_beyond(level.dimension, level.extent * level_kind(level.kind).slots) ||
-          std::ranges::any_of(levels, reaches_beyond));
+         may_reach_beyond(level.dimension, level.extent * level_kind(level.kind).slots);
 }
 
 }  // namespace weft

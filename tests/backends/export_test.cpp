@@ -7,7 +7,9 @@
 #include <weft/backends/export/export.h>
 #include <weft/backends/export/program.h>
 #include <weft/backends/runtime/process.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/index.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
@@ -169,6 +171,23 @@ TEST(Export, KernelsComputeTheSame) {
       refusal({{plain, 1, 8},
                {kernel_of(spmm_algorithm(12, 20, Extent::any("N"), DType::f32, scaled), layer()), 9, 64}}),
       HasSubstr("alpha"));
+}
+
+/// Products of sizes are tried up to those whose number of elements 64 bits do not hold.
+TEST(Export, OfElementsByThePowerOfASize) {
+  WEFT_INDEX(m);
+  WEFT_INDEX(n);
+  WEFT_INDEX(q);
+  WEFT_INDEX(k);
+  const Extent size = Extent::any("N");
+  const Tensor<f32, 2, sparse> A("A", {12, 20});
+  const Tensor<f32, 4> B("B", {20, size, size, size});
+  const Tensor<f32, 4> C("C", {12, size, size, size});
+  WEFT_INDEX(p);
+  const Algorithm power = algorithm("power", C(m, n, q, p) = sum(k, A(m, k) * B(k, n, q, p)));
+  const TemporaryFolder folder;
+  export_package(folder.path().string(), {{kernel_of(power, layer())}}, named("layer"));
+  EXPECT_EQ(manifest_of(folder.path())["kernels"].size(), 1U);
 }
 
 TEST(Export, WhatItCannotExport) {

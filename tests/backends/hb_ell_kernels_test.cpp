@@ -142,6 +142,19 @@ TEST(HbEllKernels, MeanTheSameOnTheCpu) {
   expect_right(decoded, problem, Device::cpu(), {});
 }
 
+/// Seven blocks of 16 columns, stored as eight: what the last one stands for is not there.
+TEST(HbEllKernels, StoredBlocksBeyondTheColumnsReadNothing) {
+  const Case problem{.rows = 17, .inner = 112, .columns = 8};
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(weights_of(17, 112, DType::f16, 51), parse_format("hb_ell:every=8")));
+  Schedule decoded(spmm_algorithm(17, 112, 8, DType::f16, {}), weights, target_named("sm_86"));
+  decoded
+      .reorder(LoopName("m.block"), LoopName("k.block"), LoopName("m.row"), LoopName("n"),
+               LoopName("k.place"))
+      .decode("A", shared, at = LoopName("k.block"));
+  expect_right(decoded, problem, Device::simulator("sm_86"), {.assemble = false});
+}
+
 TEST(HbEllKernels, FollowTheirKnobs) {
   const Case problem{100, 260, 136};
   KernelOptions options;
