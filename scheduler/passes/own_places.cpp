@@ -211,7 +211,7 @@ class OwnPlaces {
     for (std::size_t i = 0; i < place_.checked.size(); ++i)
       stored.push_back(ir::store(of_columns_[i + 1], {column}, known(place_.checked[i].parts.of_column)));
     stored.push_back(chosen_parts(known(place_.alone.of_column), of_columns_, {column}));
-    const Stmt all = unrolled(column, shares_.columns, ir::block(std::move(stored)));
+    Stmt all = unrolled(column, shares_.columns, ir::block(std::move(stored)));
     if (!data_.defined()) return all;
     const Stmt loaded = ir::store(numbers, {column}, ir::substitute(data_, place));
     return ir::allocate(numbers, ir::block({unrolled(column, shares_.columns, loaded), all}));
