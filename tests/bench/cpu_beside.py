@@ -1,20 +1,14 @@
-#!/ usr / bin / env python3
-""
-    "What weft chooses on the CPU beside the best that a search finds, and beside PyTorch, one thread each.
+#!/usr/bin/env python3
+"""What weft chooses on the CPU beside the best that a search finds, and beside PyTorch, one thread each.
 
-    cpu_beside.py WEFT SUITE
-        OUT.jsonl[--only 1, 2][--seconds 600][--each 20][--trials 60][--cores 2, 3][--keep FOLDER]
+    cpu_beside.py WEFT SUITE OUT.jsonl [--only 1,2] [--seconds 600] [--each 20] [--trials 60] [--cores 2,3] [--keep FOLDER]
 
-    WEFT is the command,
-    SUITE a file of problems with a "pattern" each, as `weft bench-- suite` takes it.For each problem :
-`weft bench-- device cpu` (verified)times what is chosen, `weft tune
-    -- measure cpu` of every format that is worth trying,
-    and of csc, up to-- trials points in-- each seconds, says what the best is,
-    and PyTorch times the same product : dense,
-    and where it is a product its sparse csr.Cores of-- cores take problems in turn, each process on one core;
-without it one process runs
-where it likes. A time is that of the fastest sample, because others share the machine. One line of JSON a problem goes to OUT, a table is printed last. Problems that begin later than --seconds are
-left out and counted. Blocks and groups of channels have no flags of `weft tune`: they have no best.
+WEFT is the command, SUITE a file of problems with a "pattern" each, as `weft bench --suite` takes it. For each problem:
+`weft bench --device cpu` (verified) times what is chosen, `weft tune --measure cpu` of every format that is worth trying, and
+of csc, up to --trials points in --each seconds, says what the best is, and PyTorch times the same product: dense, and where
+it is a product its sparse csr. Cores of --cores take problems in turn, each process on one core; without it one process runs
+where it likes. A time is that of the fastest sample, because others share the machine. One line of JSON a problem goes to OUT,
+a table is printed last. Problems that begin later than --seconds are left out and counted. Blocks and groups of channels have no flags of `weft tune`: they have no best.
 
 Without PyTorch its columns are empty, with the reason. Its data are random, its types those of the problem.
 """
@@ -165,20 +159,25 @@ def of_torch(p):
         times = {"dense": min(microseconds(lambda: torch.mm(dense, operand)),
                               microseconds(lambda: functional.linear(turned, dense)))}
         try:
-            csr
-    = dense.to_sparse_csr() times["csr"] = microseconds(lambda : csr @operand) except RuntimeError as error
-        : times["why_no_csr"] = str(error).splitlines()[0][:100] return times
+            csr = dense.to_sparse_csr()
+            times["csr"] = microseconds(lambda: csr @ operand)
+        except RuntimeError as error:
+            times["why_no_csr"] = str(error).splitlines()[0][:100]
+        return times
 
-                                                                            def
-                                                                            measured(o, p, core)
-        : with tempfile.TemporaryDirectory() as folder : line = {"id" : p["id"], "problem" : p} line["auto"],
-                            line["way"] = automatic(o, p, core, folder) line["best"], line["point"],
-                            line["tried"] = best_found(o, p, core, folder) again,
-                            _ = automatic(o, p, core, folder) line["auto"] = min(
-                                line["auto"] or math.inf, again or math.inf) if line["best"]
-        : line["best"] = min(line["best"], line["auto"]) if not o.no_torch : text =
-              call([ sys.executable, os.path.abspath(__file__), "--of-torch", json.dumps(p) ], core, 60)
-                  line["torch"] = json.loads(text) if text.strip() else {}
+
+def measured(o, p, core):
+    with tempfile.TemporaryDirectory() as folder:
+        line = {"id": p["id"], "problem": p}
+        line["auto"], line["way"] = automatic(o, p, core, folder)
+        line["best"], line["point"], line["tried"] = best_found(o, p, core, folder)
+        again, _ = automatic(o, p, core, folder)
+        line["auto"] = min(line["auto"] or math.inf, again or math.inf)
+        if line["best"]:
+            line["best"] = min(line["best"], line["auto"])
+        if not o.no_torch:
+            text = call([sys.executable, os.path.abspath(__file__), "--of-torch", json.dumps(p)], core, 60)
+            line["torch"] = json.loads(text) if text.strip() else {}
         return line
 
 
