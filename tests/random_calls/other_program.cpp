@@ -133,9 +133,8 @@ class OtherProgram {
     }
   }
 
-  /// Rows of 2^24 take formats half a minute, offsets of 2^28 their time, and so do the places of 2^26
-  /// columns in formats that have all; where no limit of memory holds, which is so under a sanitizer, those
-  /// of 2^31 too much.
+  /// Rows of 2^24 take formats half a minute, and so do the places of 2^26 columns in formats that have all;
+  /// where no limit of memory holds, which is so under a sanitizer, those of 2^31 too much.
   static bool can_be_extent(std::int64_t extent) {
     constexpr std::int64_t most_rows = std::int64_t{1} << 22;
     return extent <= most_places || (!under_sanitizer && (extent <= most_rows || extent > INT32_MAX));

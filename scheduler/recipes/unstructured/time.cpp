@@ -101,7 +101,7 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
 /// The entries come from memory, and the rows of B that a block needs lie in shared memory, or come through
 /// the first cache, which is the same memory.
 Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtForm form,
-               const Ceilings& ceilings) {
+               const Target& target, const Ceilings& ceilings) {
   const bool panel = form == SparseRtForm::streaming, in_pieces = form == SparseRtForm::pieces;
   const std::int64_t lanes = knob(point, "lanes", panel ? 8 : 32);
   const std::int64_t columns = knob(point, "columns", panel ? 8 : in_pieces ? 2 : 4);
@@ -136,7 +136,7 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
   const auto all_threads = static_cast<double>(threads);
   const double rounds = entries / static_cast<double>(together * knob(point, "places", 4));
   // Where the rows of B that a block needs come one part after the other, sums wait for each.
-  constexpr double shared_bytes = 232'448;
+  const auto shared_bytes = static_cast<double>(target.shared_bytes_per_block);
   const double visits = static_cast<double>(problem.k) * width * bytes <= shared_bytes ? 1 : 2;
   parts.add(Resource::latency, panel       ? 0.006 * panels / all_threads + 0.24 * visits * rounds
                                : in_pieces ? 0.8 + 0.06 * rounds
@@ -150,11 +150,11 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
 
 }  // namespace
 
-Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target&,
+Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                       const Ceilings& ceilings) {
   const SparseRtForm form = form_of(problem, point);
   return form == SparseRtForm::baked ? of_baked(problem, point, ceilings)
-                                     : of_lists(problem, point, form, ceilings);
+                                     : of_lists(problem, point, form, target, ceilings);
 }
 
 }  // namespace weft::bounds
