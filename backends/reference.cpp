@@ -339,12 +339,14 @@ Difference difference(const Array& result, const Reference& expected, CallPlace 
   Difference d;
   double error = 0;
   double norm = 0;
+  Array nearest(result.dtype(), {1});
   for (std::int64_t i = 0; i < result.size(); ++i) {
     const double x = result.get(i);
     const double y = expected.value.get(i);
     const bool may_be_nan = std::isnan(y) || (!expected.or_nan.empty() && expected.or_nan[i]);
-    const bool same_special = (std::isnan(x) && may_be_nan) || x == y;
     if (!std::isfinite(x) || !std::isfinite(y)) {
+      nearest.set(0, y);  // infinite beyond the numbers of the type
+      const bool same_special = (std::isnan(x) && may_be_nan) || x == nearest.get(0);
       if (!same_special && d.wrong < 0) d.wrong = i;
       continue;
     }

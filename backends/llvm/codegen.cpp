@@ -70,6 +70,21 @@ class StraightLineGate : public llvm::OptPassGate {
   bool isEnabled() const override { return true; }
 };
 
+/// The vectorizer of loads and stores asks of each of a block whether it meets the others.
+constexpr std::int64_t most_accesses_of_block = 8192;
+
+bool has_long_block(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::BasicBlock& block : function) {
+      const auto accesses = std::ranges::count_if(block, [](const llvm::Instruction& instruction) {
+        return llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::StoreInst>(instruction);
+      });
+      if (accesses > most_accesses_of_block) return true;
+    }
+  }
+  return false;
+}
+
 /// Stores of one loop times its loads and stores: passes that ask which of them meet ask that often.
 constexpr std::uint64_t most_meetings = std::uint64_t{1} << 24U;
 
@@ -168,7 +183,7 @@ std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine, Code
   StraightLineGate gate;
   llvm::LLVMContext& context = module.getContext();
   llvm::OptPassGate& before = context.getOptPassGate();
-  if (code == Code::straight_line) context.setOptPassGate(gate);
+  if (code == Code::straight_line || has_long_block(module)) context.setOptPassGate(gate);
   passes.run(module);
   context.setOptPassGate(before);
   return text.str().str();

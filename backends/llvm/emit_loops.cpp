@@ -24,6 +24,8 @@ constexpr std::int64_t most_loops_to_unroll = 128;
 
 /// LLVM's vectorizer looks at every path through the conditions of a loop, after it unrolled those inside.
 constexpr std::int64_t most_branches_to_vectorize = 16;
+/// Its unroller writes such loops out one in the other, and looks at all of what it has so far each time.
+constexpr std::int64_t most_branches_to_unroll = 256;
 constexpr std::int64_t many_branches = std::int64_t{1} << 40;
 
 /// What LLVM is told of a loop; nothing where there are no words.
@@ -112,7 +114,8 @@ void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
   };
   if (unroll)
     say("llvm.loop.unroll.full");
-  else if (copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll)
+  else if (copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll ||
+           branches > most_branches_to_unroll)
     say("llvm.loop.unroll.disable");
   if (branches > most_branches_to_vectorize) {
     llvm::Metadata* no = llvm::ConstantAsMetadata::get(builder_.getFalse());

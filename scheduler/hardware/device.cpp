@@ -1,4 +1,3 @@
-#include <unistd.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/device.h>
 
@@ -75,16 +74,6 @@ Ceilings ceilings_of(DType dtype, const Target& target) {
   if (!target.is_gpu()) return core;
   const auto* const found = std::ranges::find(devices, target.sm, &Device::sm);
   return rates_of(found == devices.end() ? devices.back() : *found, dtype);
-}
-
-std::int64_t second_cache_bytes() {
-  static const std::int64_t bytes = [] {
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-    if (const long known = sysconf(_SC_LEVEL2_CACHE_SIZE); known > 0) return static_cast<std::int64_t>(known);
-#endif
-    return std::int64_t{1} << 20;
-  }();
-  return bytes;
 }
 
 }  // namespace weft

@@ -42,7 +42,4 @@ Ceilings ceilings_of(DType dtype);
 /// in a cycle. For the CPU those of one core.
 Ceilings ceilings_of(DType dtype, const Target& target);
 
-/// The second cache of a core of the processor that this runs on; 1 MiB where the system does not say.
-std::int64_t second_cache_bytes();
-
 }  // namespace weft

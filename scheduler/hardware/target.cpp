@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
@@ -40,9 +41,30 @@ constexpr Architecture architectures[] = {
     {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", true},
 };
 
+bool has_wide_vectors() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") != 0;
+#else
+  return false;
+#endif
+}
+
+/// What the system says of a core's caches, or the other number where it does not.
+std::int64_t cache_bytes(int name, std::int64_t otherwise) {
+  const long known = sysconf(name);
+  return known > 0 ? known : otherwise;
+}
+
 Target cpu() {
   Target target;
   target.name = "cpu";
+  if (has_wide_vectors()) {
+    target.vector_bytes = 64;
+    target.vector_registers = 32;
+  }
+  target.first_cache_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, target.first_cache_bytes);
+  target.second_cache_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, target.second_cache_bytes);
   return target;
 }
 

@@ -12,8 +12,8 @@ namespace weft {
 
 enum class TargetKind : std::uint8_t { cpu, cuda };
 
-/// Limits of one target. For CUDA: NVIDIA's CUDA C++ programming guide, "compute capabilities". For the CPU
-/// only the name and the kind matter.
+/// Limits of one target. For CUDA: NVIDIA's CUDA C++ programming guide, "compute capabilities". The CPU is
+/// the processor that this runs on.
 struct Target {
   std::string name;  ///< "cpu", "sm_75" … "sm_90a"
   TargetKind kind = TargetKind::cpu;
@@ -27,8 +27,12 @@ struct Target {
   std::int64_t threads_per_block = 0;
   std::int64_t threads_per_multiprocessor = 0;
   std::int64_t blocks_per_multiprocessor = 0;
-  std::int64_t cluster_blocks = 0;  ///< largest portable cluster; 0 where there are none
-  std::string ptx_version;          ///< the lowest that has what weft emits for it: "7.1"
+  std::int64_t cluster_blocks = 0;                ///< largest portable cluster; 0 where there are none
+  std::string ptx_version;                        ///< the lowest that has what weft emits for it: "7.1"
+  std::int64_t vector_bytes = 32;                 ///< of a vector register of a CPU
+  std::int64_t vector_registers = 16;             ///< of a core of it
+  std::int64_t first_cache_bytes = 32 * 1024;     ///< of a core, for data
+  std::int64_t second_cache_bytes = 1024 * 1024;  ///< of a core
 
   bool is_gpu() const { return kind == TargetKind::cuda; }
 };

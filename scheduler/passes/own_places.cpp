@@ -266,6 +266,7 @@ class OwnPlaces {
 
 std::optional<Shares> shares_of(const ir::Copy& copy, std::int64_t threads) {
   const std::int64_t columns = *ir::integer_value(copy.extents.front());
+  if (columns == 0) return std::nullopt;  // weights without entries
   const std::int64_t pixels = *ir::product_of(copy.extents) / columns;
   Shares shares;
   shares.along_columns = !uses_pixels(copy, copy.source_begin.back());

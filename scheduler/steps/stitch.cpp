@@ -341,9 +341,9 @@ class Stitch {
   bool keeps_others_inside(const Expr& condition, const Stmt& then, const ir::BufferRef& buffer) const {
     return ir::any<ir::Load>(then, [&](const ir::Load& load) {
       if (load.buffer == buffer) return false;
+      if (is_written_where(condition, load.buffer)) return true;
       for (std::size_t i = 0; i < load.indices.size(); ++i) {
         if (!ir::share_an_atom(load.indices[i], condition)) continue;
-        if (is_written_where(condition, load.buffer)) return true;
         ir::Ranges ranges = ranges_;
         const Expr index = coordinates_.named(load.indices[i], ranges);
         if (!ir::always(0 <= index && index < load.buffer->shape[i], ranges)) return true;

@@ -88,7 +88,8 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
   const auto packed = std::make_shared<PackedWeights>(problem.matrix);
   RecipeChoices choices = choices_of(recipe, problem, *packed, target, options);
   const auto schedule = [packed, problem, target, &recipe, whole = choices.whole](const KnobValues& point) {
-    if (const Constraint* broken = first_violation(whole, point))
+    const Constraint* const broken = point.empty() ? nullptr : first_violation(whole, point);
+    if (broken != nullptr)
       throw UserError(fmt::format("a point of {} lacks a knob of its form", recipe.name),
                       problem.algorithm.name, broken->name, broken->text);
     const Format format = format_of(recipe, problem.format, point);
@@ -101,7 +102,8 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
                      .constraints = std::move(choices.limits),
                      .preferences = std::move(choices.worth),
                      .schedule = schedule,
-                     .words = recipe.knobs};
+                     .words = recipe.knobs,
+                     .has_unasked = true};
   if (recipe.choose)
     parts.usual = [packed, problem, target, &recipe] {
       return asked(recipe, "choose",
@@ -162,6 +164,7 @@ Points Space::worth_trying() const {
 }
 
 void Space::require_point(const KnobValues& point) const {
+  if (is_unasked(point)) return;
   for (const auto& [name, value] : point) knob_named(*this, name);
   for (const ir::Knob& knob : knobs()) {
     if (point.count(knob.name) == 0)
@@ -171,15 +174,17 @@ void Space::require_point(const KnobValues& point) const {
 }
 
 std::optional<KnobValues> Space::usual() const {
-  std::optional<KnobValues> point = parts_->usual ? parts_->usual() : std::nullopt;
-  if (point && first_violation(constraints(), *point) != nullptr) point.reset();
-  return point;
+  if (parts_->usual) {
+    std::optional<KnobValues> point = parts_->usual();
+    if (!point || first_violation(constraints(), *point) == nullptr) return point;
+  }
+  return parts_->has_unasked ? std::optional(KnobValues()) : std::nullopt;
 }
 
 const Constraint* Space::violated(const KnobValues& point, CallPlace place) const {
   return user_call(place, [&] {
     require_point(point);
-    return first_violation(constraints(), point);
+    return is_unasked(point) ? nullptr : first_violation(constraints(), point);
   });
 }
 
@@ -205,7 +210,7 @@ Schedule Space::schedule(const KnobValues& point, CallPlace place) const {
 std::string Space::text(const KnobValues& point, CallPlace place) const {
   user_call(place, [&] { require_point(point); });
   std::string text;
-  for (const ir::Knob& knob : knobs()) {
+  for (const ir::Knob& knob : is_unasked(point) ? std::vector<ir::Knob>() : knobs()) {
     const std::int64_t value = point.at(knob.name);
     const RecipeKnob* row = weft::knob_named(parts_->words, knob.name);
     if (row != nullptr && row->word_of(value).empty()) continue;

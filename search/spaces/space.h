@@ -71,6 +71,7 @@ class Space {
     std::function<Schedule(const KnobValues&)> schedule;
     std::function<std::optional<KnobValues>()> usual = {};  ///< empty: not known
     std::vector<RecipeKnob> words = {};  ///< how the recipe's knobs are written, where they are no numbers
+    bool has_unasked = false;            ///< whether `schedule` makes one of a point without knobs
   };
   /// InternalError when two knobs have one name or one has no values; UserError for conditions about none.
   explicit Space(Parts all);
@@ -94,8 +95,11 @@ class Space {
   Points feasible() const;
   /// Those of them at which all preferences hold too; the feasible ones where none does.
   Points worth_trying() const;
-  /// The point of the recipe unasked; nothing where that is not known, or not a feasible one.
+  /// The point of the recipe unasked. Without knobs where the recipe makes something that no values of knobs
+  /// say, or that breaks a constraint; nothing where it makes nothing of its own.
   std::optional<KnobValues> usual() const;
+  /// Whether this is the point without knobs, which leaves all of them to the recipe.
+  bool is_unasked(const KnobValues& point) const { return point.empty() && parts_->has_unasked; }
   /// The first constraint that does not hold, or null. UserError for values that are not the space's knobs.
   const Constraint* violated(const KnobValues& point, CallPlace place = {}) const;
   /// Whether the rest can be chosen once these are fixed, with a witness; where not, which constraints clash

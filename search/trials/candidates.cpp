@@ -94,7 +94,7 @@ std::set<std::string> mark_reach(std::vector<Candidate>& all) {
 void add_point_of_recipe(const Space& space, std::size_t number, const Held& held, const Predict& predicted,
                          std::vector<Candidate>& all) {
   const std::optional<KnobValues> usual = space.usual();
-  if (!usual || !is_within(*usual, held)) return;
+  if (!usual || (usual->empty() && !held.empty()) || !is_within(*usual, held)) return;
   const auto known = std::ranges::find_if(
       all, [&](const Candidate& one) { return one.point.space == number && one.point.config == *usual; });
   if (known != all.end()) {

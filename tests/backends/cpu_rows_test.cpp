@@ -17,6 +17,7 @@
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
 
+#include <array>
 #include <limits>
 
 #include "support/examples.h"
@@ -171,9 +172,21 @@ TEST(CpuRows, ReadsAnImageWithoutAskingWhereItEnds) {
   EXPECT_TRUE(verify(compile(schedule), Device::cpu(), operands.arguments).passed);
 }
 
+/// A processor with vectors of so many bytes.
+Target of_vectors(std::int64_t bytes) {
+  Target target = cpu();
+  target.vector_bytes = bytes;
+  target.vector_registers = bytes / 2;
+  target.first_cache_bytes = bytes * 1024 * 3 / 4;
+  return target;
+}
+std::array<Target, 2> processors() {
+  return {of_vectors(64), of_vectors(32)};
+}
+
 /// The point that is taken for rows of so many entries.
-CpuRows unasked(const Algorithm& algorithm, double entries) {
-  return chosen_for({}, cpu_nest(algorithm, formats::csr()), algorithm, entries);
+CpuRows unasked(const Algorithm& algorithm, double entries, const Target& target) {
+  return chosen_for({}, cpu_nest(algorithm, formats::csr(), target), algorithm, entries, target);
 }
 
 TEST(CpuRows, VectorsAreOfTheIndexThatFillsThem) {
@@ -188,7 +201,7 @@ TEST(CpuRows, VectorsAreOfTheIndexThatFillsThem) {
     const Algorithm algorithm = convolution_algorithm(c, DType::f32);
     expect_exact(cpu_rows(
         algorithm, std::make_shared<const SparseTensor>(pack(weights_of(5, 27), formats::csr())), cpu()));
-    return cpu_nest(algorithm, formats::csr()).vectors;
+    return cpu_nest(algorithm, formats::csr(), processors().front()).vectors;
   };
   EXPECT_EQ(vectors_of(33, 8), "b");
   EXPECT_EQ(vectors_of(3, 8), "q");
@@ -196,24 +209,26 @@ TEST(CpuRows, VectorsAreOfTheIndexThatFillsThem) {
 }
 
 TEST(CpuRows, PanelsStayInTheSecondCache) {
-  constexpr std::int64_t lanes = 16, most = 128;
-  const std::int64_t half = second_cache_bytes() / 2, rows = half / 32 / 4;
-  const auto panel = [](std::int64_t length, std::int64_t width, DType dtype = DType::f32) {
-    return unasked(spmm_algorithm(64, length, width, dtype), 64).panel;
-  };
-  EXPECT_EQ(panel(27, 1000), most);
-  EXPECT_EQ(panel(rows, 1000), 2 * lanes);
-  EXPECT_EQ(panel(rows + 1, 1000), lanes);
-  EXPECT_EQ(panel(rows, 1000, DType::f16), 4 * lanes);
-  EXPECT_EQ(panel(100 * rows, 1000), lanes);
-  EXPECT_EQ(panel(27, 129), 256);
-  EXPECT_EQ(panel(27, 33), 64);
-  EXPECT_EQ(panel(27, 5), 8);
+  for (const Target& target : processors()) {
+    const std::int64_t bytes = target.vector_bytes, lanes = bytes / 4;
+    const std::int64_t rows = target.second_cache_bytes / 2 / (2 * bytes);
+    const auto panel = [&](std::int64_t length, std::int64_t width, DType dtype = DType::f32) {
+      return unasked(spmm_algorithm(64, length, width, dtype), 64, target).panel;
+    };
+    EXPECT_EQ(panel(27, 1000), 8 * lanes);
+    EXPECT_EQ(panel(rows, 1000), 2 * lanes);
+    EXPECT_EQ(panel(rows + 1, 1000), lanes);
+    EXPECT_EQ(panel(rows, 1000, DType::f16), 4 * lanes);
+    EXPECT_EQ(panel(100 * rows, 1000), lanes);
+    EXPECT_EQ(panel(27, 8 * lanes + 1), 16 * lanes);
+    EXPECT_EQ(panel(27, 33), 64);
+    EXPECT_EQ(panel(27, 5), 8);
+  }
 }
 
 TEST(CpuRows, SeveralSumsWhereVectorsAreFew) {
   const auto groups_of = [](std::int64_t width, double entries, DType dtype = DType::f32) {
-    return unasked(spmm_algorithm(64, 128, width, dtype), entries).groups;
+    return unasked(spmm_algorithm(64, 128, width, dtype), entries, processors().front()).groups;
   };
   EXPECT_EQ(groups_of(1, 100), 8);  // a vector of them, which halves cannot gather
   EXPECT_EQ(groups_of(1, 100, DType::f16), 4);
@@ -226,16 +241,18 @@ TEST(CpuRows, SeveralSumsWhereVectorsAreFew) {
 
 TEST(CpuRows, LinesOfAnImageThatRegistersHold) {
   using Cut = std::pair<std::int64_t, std::int64_t>;
-  const auto cut = [](std::int64_t channels, std::int64_t image) {
+  const auto cut = [](const Target& target, std::int64_t channels, std::int64_t image) {
     const Convolution c{
         .channels = channels, .filters = 64, .image = {image, image}, .filter = {3, 3}, .pad = {1, 1}};
-    const CpuRows chosen = unasked(convolution_algorithm(c, DType::f32), 50);
+    const CpuRows chosen = unasked(convolution_algorithm(c, DType::f32), 50, target);
     return std::pair(chosen.panel, chosen.rows);
   };
-  EXPECT_EQ(cut(8, 56), Cut(64, 4));
-  EXPECT_EQ(cut(64, 56), Cut(32, 4));  // 64 pixels of 6 lines would leave the first cache
-  EXPECT_EQ(cut(256, 14), Cut(16, 14));
-  EXPECT_EQ(cut(192, 17), Cut(32, 9));
+  const auto [wide, narrow] = processors();
+  EXPECT_EQ(cut(wide, 8, 56), Cut(64, 4));
+  EXPECT_EQ(cut(wide, 64, 56), Cut(32, 4));  // 64 pixels of 6 lines would leave the first cache
+  EXPECT_EQ(cut(wide, 256, 14), Cut(16, 14));
+  EXPECT_EQ(cut(wide, 192, 17), Cut(32, 9));
+  EXPECT_EQ(cut(narrow, 64, 56), Cut(16, 4));
 }
 
 TEST(CpuRows, EverySecondPixelIsReadWithoutAGather) {

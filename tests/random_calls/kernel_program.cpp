@@ -388,6 +388,7 @@ class KernelProgram {
         [&] {
           launching(device, simulated, [&] {
             const Verification result = verify(kernel, device, arguments);
+            if (!result.passed) calls_.note("  " + result.text());
             if (!result.passed) calls_.fail("verify finds wrong what is right");
           });
         },

@@ -14,10 +14,12 @@
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
+#include <weft/search/trials/candidates.h>
 #include <weft/search/trials/register_correction.h>
 
 #include <algorithm>
@@ -118,8 +120,22 @@ TEST(Space, TheUsualPointMakesWhatTheRecipeMakesUnasked) {
                 ir::print(hb_ell(problem.algorithm, weights, target).program()));
     }
   }
-  EXPECT_EQ(space_of("sparsert", unstructured_problem(64, 64, 256), target_named("sm_80")).usual(),
-            std::nullopt);
+}
+
+TEST(Space, TheRecipeChoosesWhatNoValuesOfKnobsSay) {
+  const Target& target = target_named("sm_80");
+  const SpaceProblem problem = unstructured_problem(64, 64, 256);
+  const Space space = space_of("sparsert", problem, target);
+  const KnobValues unasked;
+  EXPECT_EQ(space.usual(), unasked);
+  EXPECT_EQ(space.violated(unasked), nullptr);
+  EXPECT_EQ(space.text(unasked), "sparsert");
+  const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
+  EXPECT_EQ(ir::print(space.schedule(unasked).program()),
+            ir::print(sparsert(problem.algorithm, weights, target).program()));
+  const std::vector<Candidate> all =
+      candidates_of({space}, Strategy::ranked, [](const TrialPoint&) { return 1.0; });
+  EXPECT_EQ(std::ranges::count_if(all, &Candidate::is_of_recipe), 1);
 }
 
 TEST(Space, HasTheLargeBlocksOfTheRecipe) {

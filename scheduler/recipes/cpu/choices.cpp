@@ -47,15 +47,15 @@ std::string why_no_cpu_rows(const SpaceProblem& problem, const Target& target) {
   if (target.is_gpu()) return target.name + " is no CPU";
   if (problem.format.name != "csr" && problem.format.name != "dense")
     return problem.format.text() + " is neither csr nor dense";
-  if (cpu_nest(problem.algorithm, problem.format).rows.empty())
+  if (cpu_nest(problem.algorithm, problem.format, target).rows.empty())
     return "the results do not go by rows of the weights";
   return why_no_sum(problem.algorithm);
 }
 
-RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, const Target&,
+RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, const Target& target,
                                const SpaceOptions&) {
-  const CpuNest nest = cpu_nest(problem.algorithm, problem.format);
-  const std::int64_t lanes = cpu_lanes(problem.algorithm);
+  const CpuNest nest = cpu_nest(problem.algorithm, problem.format, target);
+  const std::int64_t lanes = cpu_lanes(problem.algorithm, target);
   std::vector<std::int64_t> orders{number_of(CpuOrder::rows)}, threads{number_of(CpuThreads::rows)};
   if (!nest.vectors.empty()) {
     orders.insert(orders.begin(), by_panels);
@@ -66,7 +66,7 @@ RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, cons
                    {"copy", copies_of(nest)},         {"order", orders},       {"threads", threads}};
   Conditions list;
   const ir::Expr sums = v("rows") * v("groups") * ir::ceil_divide(v("panel"), lanes);
-  list.at_most("sums", "vector registers of sums", "registers", sums, registers_of_sums);
+  list.at_most("sums", "vector registers of sums", "registers", sums, registers_of_sums(target));
   list.where(by_panels < v("order"));
   list.nothing("copies of rows", "copies of a panel that every row of the weights would make again",
                one_if(ir::equal(v("copy"), of_panel)));

@@ -131,11 +131,11 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   require_format(needs, algorithm, weights.get(), is_taken);
   const std::string given = require_in_range(needs.name, cpu_rows_knobs(), knobs);
   if (target.is_gpu()) refuse_recipe(needs, algorithm, "the target " + target.name, "cpu");
-  CpuNest nest = cpu_nest(algorithm, weights->format());
+  CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   if (nest.rows.empty())
     refuse_recipe(needs, algorithm, "no rows of the weights by which the results go",
                   "a product or a convolution, or default_schedule(algorithm, weights, target)");
-  const CpuRows chosen = chosen_for(knobs, nest, algorithm, entries_of_row(*weights));
+  const CpuRows chosen = chosen_for(knobs, nest, algorithm, entries_of_row(*weights), target);
   require_together(chosen, nest, algorithm);
   return with_recipe_named(needs.name, given, [&] {
     return Steps(Schedule(std::move(algorithm), std::move(weights), target), std::move(nest), chosen)();

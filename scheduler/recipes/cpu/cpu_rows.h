@@ -73,16 +73,17 @@ struct CpuNest {
   std::int64_t width = 0;           ///< iterations of `vectors`; 0: a launch says how many
   std::int64_t height = 0;          ///< iterations of `lines`
 };
-CpuNest cpu_nest(const Algorithm& algorithm, const Format& format);
+CpuNest cpu_nest(const Algorithm& algorithm, const Format& format, const Target& target);
 
 /// The knobs with those that are 0 chosen, for rows of `entries` in the mean.
-CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries);
+CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries,
+                   const Target& target);
 
 /// Stored entries of a row, in the mean.
 double entries_of_row(const SparseTensor& weights);
 
 /// Elements of a vector register that sums are kept in, and the registers that sums may take.
-std::int64_t cpu_lanes(const Algorithm& algorithm);
-inline constexpr std::int64_t registers_of_sums = 28;
+std::int64_t cpu_lanes(const Algorithm& algorithm, const Target& target);
+std::int64_t registers_of_sums(const Target& target);
 
 }  // namespace weft

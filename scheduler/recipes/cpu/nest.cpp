@@ -96,34 +96,38 @@ std::int64_t panel_of(std::int64_t width, std::int64_t most) {
 
 /// Columns of a panel: as many as half of the second cache holds, so that what is beside them stays too; all
 /// of a product of few.
-std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest) {
+std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
   constexpr std::int64_t most_vectors = 8, all = 16, fewer = 4;
   if (nest.vectors.empty()) return 1;
-  const std::int64_t lanes = cpu_lanes(algorithm);
+  const std::int64_t lanes = cpu_lanes(algorithm, target);
   const bool few =
       nest.width == 0 || !nest.lines.empty();  // a launch says the width, or several rows share a panel
   const std::int64_t vectors = few ? fewer : nest.width <= all * lanes ? all : most_vectors;
   std::int64_t panel = panel_of(nest.width, vectors * lanes);
-  while (panel > lanes && bytes_of_panel(algorithm, nest, panel, 1) > second_cache_bytes() / 2) panel /= 2;
+  while (panel > lanes && bytes_of_panel(algorithm, nest, panel, 1) > target.second_cache_bytes / 2)
+    panel /= 2;
   return panel;
 }
 
 /// What a panel of an image takes, with what is read for an entry alone: sums of what lies in the second
 /// cache take twice as long.
-std::int64_t cost_of_cut(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
-                         std::int64_t lines) {
-  constexpr std::int64_t of_entry = 4, first_cache = 64 * 1024;
+std::int64_t cost_of_cut(const Algorithm& algorithm, const CpuNest& nest, const Target& target,
+                         std::int64_t panel, std::int64_t lines) {
+  constexpr std::int64_t of_entry = 4;
   const std::int64_t width = nest.width == 0 ? panel : nest.width;
   const std::int64_t walks = ceil_divide(width, panel) * ceil_divide(nest.height, lines);
-  const std::int64_t sums = lines * ceil_divide(std::min(panel, width), cpu_lanes(algorithm));
-  return walks * (of_entry + sums * (bytes_of_panel(algorithm, nest, panel, lines) <= first_cache ? 1 : 2));
+  const std::int64_t sums = lines * ceil_divide(std::min(panel, width), cpu_lanes(algorithm, target));
+  return walks *
+         (of_entry +
+          sums * (bytes_of_panel(algorithm, nest, panel, lines) * 3 <= target.first_cache_bytes * 4 ? 1 : 2));
 }
 
 /// Pixels and lines of an image at a time: of those whose sums fit into registers the ones that cost least.
-void cut_image(CpuRows& chosen, const Algorithm& algorithm, const CpuNest& nest) {
-  constexpr std::int64_t most_sums = 18, most_lines = 16, most_vectors = 4;
+void cut_image(CpuRows& chosen, const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
+  constexpr std::int64_t most_lines = 16, most_vectors = 4;
+  const std::int64_t most_sums = target.vector_registers * 9 / 16;
   constexpr double of_more_panels = 1.1;  // each panel ends with a vector that is not full
-  const std::int64_t lanes = cpu_lanes(algorithm);
+  const std::int64_t lanes = cpu_lanes(algorithm, target);
   const CpuRows given = chosen;
   std::int64_t least = INT64_MAX;
   for (std::int64_t most = most_vectors * lanes; most >= lanes; most /= 2) {
@@ -133,10 +137,11 @@ void cut_image(CpuRows& chosen, const Algorithm& algorithm, const CpuNest& nest)
     for (std::int64_t lines = 2;
          given.rows == 0 && lines * vectors <= most_sums && lines <= std::min(nest.height, most_lines);
          ++lines) {
-      if (cost_of_cut(algorithm, nest, panel, lines) < cost_of_cut(algorithm, nest, panel, best))
+      if (cost_of_cut(algorithm, nest, target, panel, lines) <
+          cost_of_cut(algorithm, nest, target, panel, best))
         best = lines;
     }
-    const std::int64_t cost = cost_of_cut(algorithm, nest, panel, best);
+    const std::int64_t cost = cost_of_cut(algorithm, nest, target, panel, best);
     if (least < INT64_MAX && of_more_panels * static_cast<double>(cost) >= static_cast<double>(least))
       continue;
     least = cost;
@@ -153,11 +158,11 @@ std::int64_t groups_of(std::int64_t vectors) {
 
 /// The index of vectors: the last one, or where that fills few of their elements another one that fills half
 /// as many again.
-std::vector<std::string>::iterator place_of_vectors(const Algorithm& algorithm,
+std::vector<std::string>::iterator place_of_vectors(const Algorithm& algorithm, const Target& target,
                                                     std::vector<std::string>& others) {
   constexpr double better = 1.5;
   const auto filled = [&](const std::string& index) {
-    const std::int64_t lanes = cpu_lanes(algorithm), count = iterations(algorithm, index);
+    const std::int64_t lanes = cpu_lanes(algorithm, target), count = iterations(algorithm, index);
     return count == 0 ? 1.0
                       : static_cast<double>(count) / static_cast<double>(lanes * ceil_divide(count, lanes));
   };
@@ -176,11 +181,16 @@ double entries_of_row(const SparseTensor& weights) {
          static_cast<double>(std::max<std::int64_t>(1, weights.rows()));
 }
 
-std::int64_t cpu_lanes(const Algorithm& algorithm) {
-  return algorithm.accumulator == DType::f64 ? 8 : 16;
+std::int64_t cpu_lanes(const Algorithm& algorithm, const Target& target) {
+  return target.vector_bytes / (algorithm.accumulator == DType::f64 ? 8 : 4);
 }
 
-CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
+std::int64_t registers_of_sums(const Target& target) {
+  constexpr std::int64_t of_operands = 4;
+  return target.vector_registers - of_operands;
+}
+
+CpuNest cpu_nest(const Algorithm& algorithm, const Format& format, const Target& target) {
   const GatheredProduct product = gathered_product(algorithm);
   if (product.rows.empty() || product.sum.empty()) return {};
   CpuNest nest;
@@ -197,7 +207,7 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
     nest.width = iterations(algorithm, others[count - 2]) * iterations(algorithm, others[count - 1]);
     others.resize(count - 2);
   } else if (count > 0) {
-    const auto place = place_of_vectors(algorithm, others);
+    const auto place = place_of_vectors(algorithm, target, others);
     nest.vectors = *place;
     nest.width = iterations(algorithm, nest.vectors);
     nest.scattered = only_index(algorithm, access_of_dense(algorithm).indices.back()) != nest.vectors;
@@ -214,10 +224,11 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
   return nest;
 }
 
-CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries) {
+CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries,
+                   const Target& target) {
   constexpr std::int64_t gathered = 8, rows_of_dense = 6, shared_panels = 4;
   constexpr double least_entries = 4;  // a group has no fewer
-  const std::int64_t lanes = cpu_lanes(algorithm);
+  const std::int64_t lanes = cpu_lanes(algorithm, target);
   const bool of_lines = !nest.lines.empty() && nest.lines != nest.rows;
   CpuRows chosen = knobs;
   const bool by_panels = !nest.vectors.empty() && chosen.order != CpuOrder::rows;
@@ -227,8 +238,8 @@ CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& a
     const bool of_image = worth && nest.windows && !nest.others.empty();
     chosen.copy = worth && by_panels ? CpuCopy::panel : of_image ? CpuCopy::image : CpuCopy::none;
   }
-  if (of_lines) cut_image(chosen, algorithm, nest);
-  if (chosen.panel == 0) chosen.panel = columns_of_panel(algorithm, nest);
+  if (of_lines) cut_image(chosen, algorithm, nest, target);
+  if (chosen.panel == 0) chosen.panel = columns_of_panel(algorithm, nest, target);
   if (chosen.rows == 0) chosen.rows = nest.lines == nest.rows && !nest.lines.empty() ? rows_of_dense : 1;
   if (chosen.groups == 0) {
     const std::int64_t vectors =

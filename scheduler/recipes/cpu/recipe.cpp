@@ -21,10 +21,10 @@ using namespace bounds;
 /// About how long a point takes on one core: FMAs of whole vectors, what is read for each entry and panel,
 /// the chain of additions where sums are few, what of the dense operand comes from the second cache, and the
 /// entries as often as panels read them.
-Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, const Target&,
+Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                        const Ceilings& ceilings) {
   constexpr double cycles_of_entry = 3, cycles_of_place = 6, latency_of_addition = 4;
-  constexpr std::int64_t lanes = 16, bytes_of_first_cache = 32 * 1024;
+  const std::int64_t lanes = target.vector_bytes / static_cast<std::int64_t>(sizeof(float));
   const std::int64_t usual = std::min<std::int64_t>(64, power_of_two_from(problem.n));
   const std::int64_t panel = knob(point, "panel", usual), rows = knob(point, "rows", 1);
   const std::int64_t groups = knob(point, "groups", 1);
@@ -39,8 +39,8 @@ Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, c
   parts.add(Resource::latency, stored * walks * std::max(of_entry, chain) * cycle);
   const bool copied = knob(point, "copy", number_of(CpuCopy::none)) != number_of(CpuCopy::none);
   const auto bytes = static_cast<double>(size_of(problem.dtype));
-  const bool fits = problem.k * panel * rows * static_cast<std::int64_t>(bytes) <= bytes_of_first_cache;
-  const double gathered = stored * walks * vectors * lanes * bytes;
+  const bool fits = problem.k * panel * rows * static_cast<std::int64_t>(bytes) <= target.first_cache_bytes;
+  const double gathered = stored * walks * vectors * static_cast<double>(lanes) * bytes;
   constexpr double across_lines = 1.5;
   parts.add(fits ? Resource::shared_memory : Resource::l2,
             (copied ? 1 : across_lines) * 1e6 * gathered /
@@ -60,9 +60,9 @@ Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, c
 }
 
 std::optional<KnobValues> choose(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                                 const Target&) {
-  const CpuNest nest = cpu_nest(algorithm, weights->format());
-  return values_of(cpu_rows_knobs(), chosen_for({}, nest, algorithm, entries_of_row(*weights)));
+                                 const Target& target) {
+  const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
+  return values_of(cpu_rows_knobs(), chosen_for({}, nest, algorithm, entries_of_row(*weights), target));
 }
 
 }  // namespace
