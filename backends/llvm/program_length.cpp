@@ -34,6 +34,9 @@ constexpr std::int64_t most_crossings_on_gpu = std::int64_t{1} << 28;
 constexpr std::int64_t most_crossings_on_cpu = std::int64_t{1} << 25;
 /// Each such lane is a branch that the registers of its vector live across.
 constexpr std::int64_t most_masked_crossings = std::int64_t{3} << 16;
+/// Elements of 8 and 16 bits, which no instruction gathers: 18,000 took the code generator half a minute, and
+/// half as many a fifth of that.
+constexpr std::int64_t most_gathered = std::int64_t{3} << 12;
 /// Conditions inside of vectorized loops times lanes: writing 1.5 million out took half a minute.
 constexpr std::int64_t most_choices = std::int64_t{1} << 19;
 
@@ -111,6 +114,14 @@ std::int64_t lanes_of(const llvm::Instruction& instruction) {
   return vector == nullptr ? 1 : static_cast<std::int64_t>(vector->getNumElements());
 }
 
+/// Whether lanes read elements from places of their own, and no instruction does that.
+bool is_gathered_singly(const llvm::Instruction& instruction) {
+  constexpr unsigned least_bits = 32;
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::masked_gather &&
+         call->getType()->getScalarSizeInBits() < least_bits;
+}
+
 std::int64_t conditions_written_out(const ir::Stmt& stmt, std::int64_t times) {
   const auto* loop = stmt.as<ir::For>();
   const std::int64_t* extent =
@@ -173,9 +184,10 @@ void check_choices(const ThreadProgram& program) {
 }
 
 void check_masks(const ThreadProgram& program, const llvm::Module& module) {
-  std::int64_t elements = 0, crossings = 0, widest = 1;
+  std::int64_t elements = 0, crossings = 0, widest = 1, gathered = 0;
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (is_gathered_singly(instruction)) gathered += lanes_of(instruction);
       if (!is_of_single_lanes(instruction)) continue;
       const std::int64_t lanes = lanes_of(instruction);
       elements += lanes;
@@ -190,6 +202,10 @@ void check_masks(const ThreadProgram& program, const llvm::Module& module) {
                     "{} lanes in a vector",
                     elements, widest),
         fmt::format("at most {} elements by so many lanes", most_masked_crossings / widest));
+  if (gathered > most_gathered)
+    refuse(program,
+           fmt::format("{} elements of 8 or 16 bits that lanes read at places of their own", gathered),
+           fmt::format("at most {} such elements", most_gathered));
 }
 
 }  // namespace weft::llvm_backend

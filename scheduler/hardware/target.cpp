@@ -59,10 +59,7 @@ std::int64_t cache_bytes(int name, std::int64_t otherwise) {
 Target cpu() {
   Target target;
   target.name = "cpu";
-  if (has_wide_vectors()) {
-    target.vector_bytes = 64;
-    target.vector_registers = 32;
-  }
+  if (has_wide_vectors()) target.vector_bytes = 64;
   target.first_cache_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, target.first_cache_bytes);
   target.second_cache_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, target.second_cache_bytes);
   return target;

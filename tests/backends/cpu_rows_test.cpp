@@ -176,7 +176,6 @@ TEST(CpuRows, ReadsAnImageWithoutAskingWhereItEnds) {
 Target of_vectors(std::int64_t bytes) {
   Target target = cpu();
   target.vector_bytes = bytes;
-  target.vector_registers = bytes / 2;
   target.first_cache_bytes = bytes * 1024 * 3 / 4;
   return target;
 }
@@ -249,10 +248,11 @@ TEST(CpuRows, LinesOfAnImageThatRegistersHold) {
   };
   const auto [wide, narrow] = processors();
   EXPECT_EQ(cut(wide, 8, 56), Cut(64, 4));
-  EXPECT_EQ(cut(wide, 64, 56), Cut(32, 4));  // 64 pixels of 6 lines would leave the first cache
+  EXPECT_EQ(cut(wide, 64, 56), Cut(64, 2));  // 4 lines would leave the first cache
   EXPECT_EQ(cut(wide, 256, 14), Cut(16, 14));
   EXPECT_EQ(cut(wide, 192, 17), Cut(32, 9));
-  EXPECT_EQ(cut(narrow, 64, 56), Cut(16, 4));
+  EXPECT_EQ(cut(narrow, 64, 56), Cut(8, 8));
+  EXPECT_EQ(cut(narrow, 96, 35), Cut(64, 5));  // 6 lines would leave one that is not whole
 }
 
 TEST(CpuRows, EverySecondPixelIsReadWithoutAGather) {

@@ -79,6 +79,14 @@ TEST(KeptConditions, StitchKeepsReadsOfCopiesToWhatWasCopied) {
   expect_right_by_both(s);
 }
 
+/// The place in the copy is none of the columns that the condition asks for.
+TEST(KeptConditions, StitchKeepsReadsOfCopiesThatKeptSlotsFill) {
+  Schedule s = of_weights("v_n_m:M=10,V=16");
+  s.stage(std::string("B"), registers, at = LoopName("m.block"))
+      .stitch(std::string("A.values"), shared, at = n);
+  expect_right(s);
+}
+
 /// Padding has the column -1: the weights may be read there, B may not.
 TEST(KeptConditions, StitchedWeightsKeepPaddingOut) {
   Schedule s = of_weights("blocked_ell:b=4");

@@ -198,6 +198,22 @@ TEST(Reference, NumbersThatAreNotFiniteMeetTheirProductsAndNoOthers) {
   }
 }
 
+TEST(Reference, ResultsBeyondTheNumbersOfTheirTypeAreInfinite) {
+  Reference large{.value = Array(DType::f64, {2}), .magnitude = Array(DType::f64, {2})};
+  large.value.set(0, 1e39);
+  large.value.set(1, -7e4);
+  Array found(DType::f32, {2});
+  found.set(0, infinity);
+  found.set(1, -7e4);
+  EXPECT_EQ(difference(found, large).wrong, -1);
+  found.set(1, -infinity);
+  EXPECT_EQ(difference(found, large).wrong, 1);
+  Array halves(DType::f16, {2});
+  halves.set(0, infinity);
+  halves.set(1, -infinity);
+  EXPECT_EQ(difference(halves, large).wrong, -1);
+}
+
 TEST(Reference, PlacesBeyond32BitsAreNotTakenForOthers) {
   const Tensor<f32, 2> A("A", {4, 5}), B("B", {8, 3}), C("C", {4, 3});
   // 2^30 * 4 is 0 in 32 bits; 3 * 2^30 does not fit as a number.

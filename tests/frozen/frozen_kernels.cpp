@@ -49,7 +49,6 @@ Json steps_of(const Schedule& schedule) {
 Target one_for_all(Target target) {
   if (target.is_gpu()) return target;
   target.vector_bytes = 64;
-  target.vector_registers = 32;
   target.first_cache_bytes = 48 * 1024;
   target.second_cache_bytes = 1024 * 1024;
   return target;

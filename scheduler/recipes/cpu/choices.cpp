@@ -66,7 +66,7 @@ RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, cons
                    {"copy", copies_of(nest)},         {"order", orders},       {"threads", threads}};
   Conditions list;
   const ir::Expr sums = v("rows") * v("groups") * ir::ceil_divide(v("panel"), lanes);
-  list.at_most("sums", "vector registers of sums", "registers", sums, registers_of_sums(target));
+  list.at_most("sums", "vector registers of sums", "registers", sums, most_vectors_of_sums);
   list.where(by_panels < v("order"));
   list.nothing("copies of rows", "copies of a panel that every row of the weights would make again",
                one_if(ir::equal(v("copy"), of_panel)));

@@ -82,8 +82,9 @@ CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& a
 /// Stored entries of a row, in the mean.
 double entries_of_row(const SparseTensor& weights);
 
-/// Elements of a vector register that sums are kept in, and the registers that sums may take.
+/// Elements of a vector register that sums are kept in, and the vectors that sums may take. Where there are
+/// fewer registers some wait in the first cache, at no more cost than reading entries once more.
 std::int64_t cpu_lanes(const Algorithm& algorithm, const Target& target);
-std::int64_t registers_of_sums(const Target& target);
+inline constexpr std::int64_t most_vectors_of_sums = 28;
 
 }  // namespace weft

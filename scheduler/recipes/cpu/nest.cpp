@@ -110,27 +110,30 @@ std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest, c
 }
 
 /// What a panel of an image takes, with what is read for an entry alone: sums of what lies in the second
-/// cache take twice as long.
-std::int64_t cost_of_cut(const Algorithm& algorithm, const CpuNest& nest, const Target& target,
-                         std::int64_t panel, std::int64_t lines) {
-  constexpr std::int64_t of_entry = 4;
+/// cache take twice as long, and half as long again where the last panel or the last lines are not whole.
+double cost_of_cut(const Algorithm& algorithm, const CpuNest& nest, const Target& target, std::int64_t panel,
+                   std::int64_t lines) {
+  constexpr double of_entry = 4, of_others = 0.5;
   const std::int64_t width = nest.width == 0 ? panel : nest.width;
   const std::int64_t walks = ceil_divide(width, panel) * ceil_divide(nest.height, lines);
   const std::int64_t sums = lines * ceil_divide(std::min(panel, width), cpu_lanes(algorithm, target));
-  return walks *
-         (of_entry +
-          sums * (bytes_of_panel(algorithm, nest, panel, lines) * 3 <= target.first_cache_bytes * 4 ? 1 : 2));
+  const double filled = static_cast<double>(bytes_of_panel(algorithm, nest, panel, lines)) /
+                        static_cast<double>(target.first_cache_bytes);
+  const double of_sum = std::clamp(filled, 1.0, 2.0) + (width > panel && width % panel != 0 ? of_others : 0) +
+                        (nest.height % lines != 0 ? of_others : 0);
+  return static_cast<double>(walks) * (of_entry + static_cast<double>(sums) * of_sum);
 }
 
-/// Pixels and lines of an image at a time: of those whose sums fit into registers the ones that cost least.
+/// Pixels and lines of an image at a time: of those whose sums fit into 18 registers of 64 bytes, or wait in
+/// the first cache where there are fewer, the ones that cost least.
 void cut_image(CpuRows& chosen, const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
-  constexpr std::int64_t most_lines = 16, most_vectors = 4;
-  const std::int64_t most_sums = target.vector_registers * 9 / 16;
+  constexpr std::int64_t most_bytes = 18 * 64, most_lines = 16, most_of_line = 4 * 64;
   constexpr double of_more_panels = 1.1;  // each panel ends with a vector that is not full
   const std::int64_t lanes = cpu_lanes(algorithm, target);
+  const std::int64_t most_sums = std::min(most_bytes / target.vector_bytes, most_vectors_of_sums);
   const CpuRows given = chosen;
-  std::int64_t least = INT64_MAX;
-  for (std::int64_t most = most_vectors * lanes; most >= lanes; most /= 2) {
+  double least = 0;
+  for (std::int64_t most = most_of_line / target.vector_bytes * lanes; most >= lanes; most /= 2) {
     const std::int64_t panel = given.panel > 0 ? given.panel : panel_of(nest.width, most);
     const std::int64_t vectors = ceil_divide(nest.width == 0 ? panel : std::min(panel, nest.width), lanes);
     std::int64_t best = std::max<std::int64_t>(1, given.rows);
@@ -141,9 +144,8 @@ void cut_image(CpuRows& chosen, const Algorithm& algorithm, const CpuNest& nest,
           cost_of_cut(algorithm, nest, target, panel, best))
         best = lines;
     }
-    const std::int64_t cost = cost_of_cut(algorithm, nest, target, panel, best);
-    if (least < INT64_MAX && of_more_panels * static_cast<double>(cost) >= static_cast<double>(least))
-      continue;
+    const double cost = cost_of_cut(algorithm, nest, target, panel, best);
+    if (least > 0 && of_more_panels * cost >= least) continue;
     least = cost;
     chosen.panel = panel;
     chosen.rows = best;
@@ -157,10 +159,13 @@ std::int64_t groups_of(std::int64_t vectors) {
 }
 
 /// The index of vectors: the last one, or where that fills few of their elements another one that fills half
-/// as many again.
+/// as many again; a tenth more where the elements of both lie apart in the dense operand.
 std::vector<std::string>::iterator place_of_vectors(const Algorithm& algorithm, const Target& target,
                                                     std::vector<std::string>& others) {
-  constexpr double better = 1.5;
+  const auto& terms = access_of_dense(algorithm).indices.back().terms;
+  const bool is_beside =
+      std::ranges::any_of(terms, [&](const auto& term) { return term.first == others.back(); });
+  const double better = is_beside ? 1.5 : 1.1;
   const auto filled = [&](const std::string& index) {
     const std::int64_t lanes = cpu_lanes(algorithm, target), count = iterations(algorithm, index);
     return count == 0 ? 1.0
@@ -183,11 +188,6 @@ double entries_of_row(const SparseTensor& weights) {
 
 std::int64_t cpu_lanes(const Algorithm& algorithm, const Target& target) {
   return target.vector_bytes / (algorithm.accumulator == DType::f64 ? 8 : 4);
-}
-
-std::int64_t registers_of_sums(const Target& target) {
-  constexpr std::int64_t of_operands = 4;
-  return target.vector_registers - of_operands;
 }
 
 CpuNest cpu_nest(const Algorithm& algorithm, const Format& format, const Target& target) {

@@ -326,6 +326,23 @@ TEST(Cpu, ScatteredReadsAreNotComparedWithAllThatIsWrittenOut) {
   EXPECT_LT(std::clock() - begin, 10 * CLOCKS_PER_SEC);
 }
 
+/// LLVM would write each of the loops out inside of the next.
+TEST(Cpu, NestsOfConditionsAreCompiledInSeconds) {
+  const auto a = input("a", DType::f32, {64});
+  const auto b = both("b", DType::f32, {4});
+  ir::Stmt nest =
+      ir::if_then(v("i0") * 32 + v("i1") < 8,
+                  ir::if_then(v("i2") * 8 + v("i1") < 7,
+                              ir::store(b, {v("p")}, ir::load(a, {v("i3") * 8 + v("i2")}), true)));
+  nest = serial("i0", 8, ir::if_then(v("i0") < 4, serial("i1", 32, nest)));
+  nest = serial("i3", 8, serial("i2", 8, ir::if_then(v("i3") * 8 + v("i2") < 8, nest)));
+  nest = serial("i4", 8, ir::if_then(v("i4") < 1, nest));
+  nest = serial("i6", 2, ir::if_then(v("i6") < 1, serial("i5", v("i6") + 1, nest)));
+  const std::clock_t begin = std::clock();
+  llvm_backend::compile_for_cpu(program("nest", {a, b}, serial("p", 4, nest)));
+  EXPECT_LT(std::clock() - begin, 10 * CLOCKS_PER_SEC);
+}
+
 TEST(Cpu, LanesThatWriteApartTooOftenAreRefused) {
   const auto b = both("b", DType::f32, {64, 2});
   const ir::Stmt body =

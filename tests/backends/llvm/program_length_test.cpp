@@ -5,6 +5,7 @@
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/dsl/errors.h>
 
+#include <ctime>
 #include <functional>
 
 #include "backends/llvm/programs.h"
@@ -50,6 +51,33 @@ TEST(ProgramLength, MasksOfWideVectorsAreCounted) {
   };
   EXPECT_EQ(compile(4), "");
   EXPECT_THAT(compile(60), HasSubstr("elements by lanes that branch on their own"));
+}
+
+TEST(ProgramLength, ElementsThatNoInstructionGathersAreCounted) {
+  const auto compile = [](DType dtype, std::int64_t times) {
+    const auto a = input("a", dtype, {times, 512});
+    const auto b = output("b", dtype, {times, 64});
+    const ir::Stmt apart = ir::store(b, {v("i"), v("j")}, ir::load(a, {v("i"), v("j") * 7 % 512}));
+    return refusal([&] {
+      llvm_backend::compile_for_cpu(
+          program("apart", {a, b}, unrolled("i", times, vectorized("j", 64, apart))));
+    });
+  };
+  EXPECT_EQ(compile(DType::f16, 20), "");
+  EXPECT_EQ(compile(DType::f32, 200), "");
+  EXPECT_THAT(compile(DType::f16, 200), HasSubstr("12800 elements of 8 or 16 bits"));
+}
+
+// LLVM's pass that joins loads and stores of a GPU would compare each with all others.
+TEST(ProgramLength, LongBlocksAreCompiledInSeconds) {
+  constexpr std::int64_t elements = 22'000;
+  const auto a = input("a", DType::f16, {elements, 3});
+  const auto b = output("b", DType::f16, {elements, 3});
+  const std::vector<ir::Expr> place{v("i"), v("again")};
+  const ir::Stmt body = serial("again", 3, unrolled("i", elements, ir::store(b, place, ir::load(a, place))));
+  const std::clock_t begin = std::clock();
+  llvm_backend::emit_ptx(program("long", {a, b}, body), target_named("sm_80"));
+  EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC);
 }
 
 }  // namespace
