@@ -127,6 +127,9 @@ void check_shape(const Algorithm& algorithm, const Operand& operand, const Array
 template <class Value>
 void refuse_unknown(const std::map<std::string, Value>& given, const std::vector<std::string_view>& known,
                     const std::string& kind, const Algorithm& algorithm) {
+  const auto is_scalar = [&](const std::string& name) {
+    return kind != "scalar" && std::ranges::count(algorithm.scalars, name) > 0;
+  };
   for (const auto& [name, value] : given) {
     if (std::ranges::find(known, name) != known.end()) continue;
     const std::string accepted = known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "));
@@ -134,6 +137,9 @@ void refuse_unknown(const std::map<std::string, Value>& given, const std::vector
     const bool is_weights = sparse != nullptr && sparse->name == name;
     const std::string packed = "; the weights of " + name + " are packed into the schedule" +
                                (algorithm.takes_any_weights() ? ", or given as Arguments::weights" : "");
+    if (is_scalar(name))
+      throw UserError("a scalar is given as an array", algorithm.text(), name,
+                      accepted + "; a number in Arguments::scalars, {{\"" + name + "\", 0.5}}");
     throw UserError(is_weights ? "the sparse operand is given as an array"
                                : "the algorithm has no " + kind + " of that name",
                     algorithm.text(), name, accepted + (is_weights ? packed : did_you_mean(name, known)));

@@ -3,6 +3,7 @@
 
 #include <weft/dsl/algorithm.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/loop.h>
 #include <weft/formats/array.h>
 
 #include <cstdint>
@@ -21,6 +22,22 @@ struct Arguments {
   /// For kernels of any weights (Algorithm::takes_any_weights): those of this launch. Null: the schedule's.
   std::shared_ptr<const SparseTensor> weights = {};
 };
+
+/// What a call is given by mistake, to be refused in a sentence.
+struct ArgumentsByValue {
+  std::map<std::string, Array> tensors;
+  std::map<std::string, double> scalars;
+};
+namespace detail {
+
+template <class Never>
+constexpr void refuse_arrays_by_value() {
+  static_assert(never<Never>,
+                "weft: a kernel is given arrays by value, and writes into them; accepted: their addresses, "
+                "such as {{{\"B\", &b}, {\"C\", &c}}, {}}");
+}
+
+}  // namespace detail
 
 /// The sizes that the algorithm left open, as the arrays and the weights (null where no operand is sparse)
 /// have them. UserError, naming the operand, when one is missing, has another element type or shape, or two

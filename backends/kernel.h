@@ -104,6 +104,24 @@ class Kernel {
   /// Runs once on host arrays: binds, launches, waits, copies the output back.
   void operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
 
+  /// Always refused: where it runs stands first.
+  template <class Never = void>
+  void operator()(const Arguments&) const {
+    static_assert(detail::never<Never>,
+                  "weft: a kernel is called without a device; accepted: kernel(Device::cpu(), {{{\"B\", &b}, "
+                  "{\"C\", &c}}, {}}), or Device::cuda() in its place");
+  }
+  /// Always refused: a kernel writes into the arrays that it is given.
+  template <class Never = void>
+  void operator()(const Device&, const ArgumentsByValue&) const {
+    detail::refuse_arrays_by_value<Never>();
+  }
+  template <class Never = void>
+  BoundKernel bind(const Device&, const ArgumentsByValue&) const {
+    detail::refuse_arrays_by_value<Never>();
+    return {};
+  }
+
   /// program.txt, schedule.cpp, schedule.json, lowered.txt, and kernel.ptx, kernel.cu (where it is not too
   /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. Where the folder
   /// cannot be written, errors as refuse_path().
@@ -130,6 +148,15 @@ class Kernel {
 /// uses.
 Kernel compile(const Schedule& schedule, const KernelOptions& options = {}, CallPlace place = {});
 
+/// An algorithm has no program yet.
+template <class... Given>
+Kernel compile(const Algorithm&, const Given&...) {
+  static_assert(detail::never<Given...>,
+                "weft: an algorithm is compiled without a schedule; accepted: "
+                "compile(default_schedule(algorithm, weights, target)), or auto_kernel(algorithm, matrix, "
+                "target).kernel");
+  return {};
+}
 /// A target is no option: the schedule has one.
 template <std::same_as<Target> Machine>
 Kernel compile(const Schedule&, const Machine&, CallPlace = {}) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <weft/backends/launch_data.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/launch_sizes.h>
@@ -11,6 +13,9 @@
 
 namespace weft {
 namespace {
+
+/// That a grid has room for, on every GPU.
+constexpr std::int64_t most_blocks_of_y_and_z = 65'535;
 
 std::int64_t evaluated(const ir::Expr& expr, const ir::Substitution& sizes) {
   const ir::Expr value = ir::substitute(expr, sizes);
@@ -119,9 +124,25 @@ class Collecting {
       if (data_.grid[i] > INT32_MAX)
         throw UserError("the grid is too large", data_.function, std::to_string(data_.grid[i]),
                         "fewer than 2^31 blocks: smaller sizes at launch, or larger tiles of the schedule");
+      if (i > 0 && data_.grid[i] > most_blocks_of_y_and_z) refuse_blocks_along(i);
     }
     data_.threads = launch.threads;
     data_.shared_bytes = launch.shared_bytes;
+  }
+
+  /// What the grid of a launch has along y or z is known here at last; the user bound a loop.
+  [[noreturn]] void refuse_blocks_along(std::size_t dimension) const {
+    const std::string axis = dimension == 1 ? "block_y" : "block_z";
+    const ir::Program& program = kernel_.schedule().program();
+    std::string loop = "a loop";
+    for (const std::string& name : ir::loop_names(program.body)) {
+      if (ir::name_of(ir::find_loop(program.body, name)->kind) == axis) loop = loop_text(name);
+    }
+    throw UserError("the grid is too large", data_.function,
+                    fmt::format("{} blocks of {}, which is bound to {}", data_.grid[dimension], loop, axis),
+                    fmt::format("at most {} there, by smaller sizes at launch; or .bind({}, block_x), and "
+                                "what is bound to block_x to {}",
+                                most_blocks_of_y_and_z, loop, axis));
   }
 
   const Kernel& kernel_;

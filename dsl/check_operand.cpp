@@ -81,7 +81,8 @@ void check_operand(const Operand& operand, bool is_output, const std::string& wh
                       extent.text() + ", a multiple of " + std::to_string(extent.multiple), "at least 1");
     if (!extent.is_static() || extent.value >= 1) continue;
     throw UserError("a dimension of tensor " + operand.name + " has no elements", where,
-                    extent.text() + " in sizes " + text_of_shape(operand), "at least 1 in every dimension");
+                    extent.text() + " in sizes " + text_of_shape(operand),
+                    "at least 1 in every dimension, or Extent::any(\"N\") for a size that a launch tells");
   }
   check_strides(operand, where);
   if (!is_addressable(operand))

@@ -145,6 +145,23 @@ auto gelu(const Argument&) {
   return detail::BrokenExpression();
 }
 
+template <IsTerm Argument, class... Others>
+  requires(sizeof...(Others) > 0)
+auto relu(const Argument&, const Others&...) {
+  static_assert(detail::never<Others...>,
+                "weft: relu is given more than what it is taken of; accepted: relu(x); with an upper end, as "
+                "of ReLU6, 6 - relu(6 - relu(x))");
+  return detail::BrokenExpression();
+}
+template <IsTerm Argument, class... Others>
+  requires(sizeof...(Others) > 0)
+auto gelu(const Argument&, const Others&...) {
+  static_assert(detail::never<Others...>,
+                "weft: gelu is given more than what it is taken of; accepted: gelu(x), which is x / 2 * (1 + "
+                "erf(x / sqrt 2)) and no approximation of it");
+  return detail::BrokenExpression();
+}
+
 template <class... Rest>
 auto sum(std::initializer_list<LoopName>, const Rest&...) {
   static_assert(detail::never<Rest...>,

@@ -116,7 +116,12 @@ class Tensor {
   auto operator()(const Uses&... uses) const {
     constexpr bool indices = (IndexExpression<Uses> && ...);
     constexpr bool fits = sizeof...(Uses) == rank;
-    static_assert(indices,
+    constexpr bool number = !indices && fits && ((IndexExpression<Uses> || std::integral<Uses>) && ...);
+    static_assert(!number,
+                  "weft: a tensor is indexed with a number alone; accepted: an index a dimension, such as "
+                  "B(k, n) and C(m, n), where n has one iteration: sizes {K, 1} and {M, 1}; or a tensor "
+                  "without that dimension, such as x(k)");
+    static_assert(indices || number,
                   "weft: a tensor is indexed with something that is not an index or a sum of indices; "
                   "accepted: indices of WEFT_INDEX and their sums, such as A(m, 2 * k + 1)");
     static_assert(!indices || fits,

@@ -13,11 +13,15 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -108,6 +112,17 @@ class Schedule {
   auto tile(const Given&...) {
     detail::refuse_factors<Given...>();
     return std::array<LoopName, (sizeof...(Given) + 1) / 2 * 2>{};
+  }
+  /// Always refused: loops and numbers stand in lists of their own.
+  template <class Never = void>
+  Schedule& split(std::initializer_list<LoopName>, std::initializer_list<std::int64_t>) {
+    detail::refuse_factors<Never>();
+    return *this;
+  }
+  template <class Never = void>
+  Schedule& tile(std::initializer_list<LoopName>, std::initializer_list<std::int64_t>) {
+    detail::refuse_factors<Never>();
+    return *this;
   }
   /// `.reorder(m, k, n.inner)`: these loops in this order.
   template <class... Rest>
@@ -377,4 +392,20 @@ Schedule schedule(const Algorithm& algorithm, const Weights&, const Machine&, Ca
   return Schedule(algorithm, nullptr, Target());
 }
 
+/// Of `auto [outer, inner] = s.split(n = 64)`, which is refused: a schedule has no parts.
+template <std::size_t>
+LoopName get(const Schedule&);
+
 }  // namespace weft
+
+/// Always refused: the form of a step that goes on with the schedule gives no loops back.
+template <std::same_as<weft::Schedule> Given>
+struct std::tuple_size<Given> : std::integral_constant<std::size_t, 2> {
+  static_assert(weft::detail::never<Given>,
+                "weft: loops are asked back of a step that goes on with the schedule; accepted: the form "
+                "with commas, such as auto [outer, inner] = s.split(n, 64) in place of s.split(n = 64)");
+};
+template <std::size_t number>
+struct std::tuple_element<number, weft::Schedule> {
+  using type = weft::LoopName;
+};

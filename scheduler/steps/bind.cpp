@@ -251,7 +251,13 @@ StepResult bound(const ir::Program& program, const StepArguments& arguments, con
                : Reason{8, fmt::format("groups of {} hand their sums over between blocks", name),
                         "block_x, block_y or block_z; split_k with reduce = shared for warps", name};
   if (!over_groups) {
-    if (auto refused = require_independent(program, name)) return *refused;
+    if (auto refused = require_independent(program, name)) {
+      const bool of_blocks = ir::is_block(*axis);
+      refused->accepted +=
+          fmt::format("; or the groups of .split_k({}, groups = 8{}), bound to {}", loop_text(name),
+                      of_blocks ? ", reduce = second_pass" : "", of_blocks ? "blocks" : "warps");
+      return *refused;
+    }
   }
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
   if (auto refused = require_own_workspaces(program, name)) return *refused;

@@ -85,10 +85,14 @@ std::optional<Reason> check_loop(const ir::For& loop, std::int64_t peeled) {
                   fmt::format("{} before tensorize", written("peel", {loop.name})), loop.name};
   const std::int64_t* extent = ir::integer_value(loop.extent);
   if (extent == nullptr || *extent > peeled) return std::nullopt;
+  if (*extent == 1)
+    return Reason{
+        3, fmt::format("{} has 1 iteration, which would be peeled", loop.name),
+        "a loop of two iterations or more, as a smaller factor of .split makes; or no peel: the one "
+        "iteration stands by itself already",
+        loop.name};
   return Reason{3, fmt::format("{} has {} iterations, and {} are to be peeled", loop.name, *extent, peeled),
-                *extent > 1 ? fmt::format("fewer of them: .peel({}, from_end = 1)", loop_text(loop.name))
-                            : "a loop of two iterations or more",
-                loop.name};
+                fmt::format("fewer of them: .peel({}, from_end = 1)", loop_text(loop.name)), loop.name};
 }
 
 StepResult apply_peel(const ir::Program& program, const StepArguments& arguments,

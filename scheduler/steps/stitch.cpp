@@ -20,6 +20,8 @@
 namespace weft::steps {
 namespace {
 
+constexpr std::string_view formats_in_blocks = "formats shfl_bw, vector_wise, n_m, v_n_m, bcsr, blocked_ell";
+
 /// The one place of the operand that the body reads, and what stands around it.
 struct Reading {
   const ir::Load* load = nullptr;
@@ -242,9 +244,9 @@ class Stitch {
         return Reason{4,
                       fmt::format("{} runs over {} .. {}", each.name, ir::print(each.begin),
                                   ir::print(each.begin + each.extent)),
-                      "loops of constant extents that begin at 0, as weights in blocks of as many columns "
-                      "each have (formats shfl_bw, vector_wise, n_m, v_n_m, bcsr, blocked_ell); of others, "
-                      "stage what an iteration reads: " +
+                      fmt::format("loops of constant extents that begin at 0, as weights in blocks of as "
+                                  "many columns each have ({}); of others, stage what an iteration reads: ",
+                                  formats_in_blocks) +
                           Step{"stage", {{{}, buffer->name}, {{}, "shared"}, {"at", request_.at}}, {}}.cpp(),
                       each.name};
       const bool of_output = ir::is_over_output(each.role);
@@ -393,7 +395,15 @@ ir::BufferRef operand_called(const ir::Program& program, const std::string& name
 
 StepResult stitch_at(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {
   const StagingRequest request = staging_request_of(arguments);
-  if (auto missing = require_place(program, request)) return *missing;
+  if (auto missing = require_place(program, request)) {
+    const bool blocks = context.weights == nullptr ||
+                        std::ranges::any_of(context.weights->levels(),
+                                            [](const Level& level) { return !level.loop.empty(); });
+    if (!blocks)
+      missing->accepted += fmt::format("; weights in {} have no loop over blocks, those in blocks have ({})",
+                                       context.weights->format().text(), formats_in_blocks);
+    return *missing;
+  }
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
   if (auto refused = require_reached_together(program, request.at, 5)) return *refused;

@@ -267,7 +267,9 @@ class Tensorize {
     const DType type = nest_.left.buffer->dtype;
     std::vector<std::string_view> there;
     for (const TensorInstruction& each : tensor_instructions()) {
-      if (each.operands == type && has_instruction(context_.target, each)) there.push_back(each.name);
+      if (each.operands == type && has_instruction(context_.target, each) &&
+          each.two_of_four == nest_.slot.defined())
+        there.push_back(each.name);
     }
     if (!of_one_type || there.empty())
       return {5,

@@ -163,6 +163,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
 
 int run(const BenchVerb& given) {
   BenchVerb options = given;
+  require_name_of_svg("--plot", options.plot);
   require_place_for("--plot", options.plot);
   require_place_for("--json", options.json);
   const std::vector<Suite> suites = of_option("--suite", [&] { return read_suites(options.suite); });

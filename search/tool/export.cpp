@@ -70,7 +70,16 @@ Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const Si
 }
 
 const Target& exported_target(const ExportVerb& options, const std::string& name) {
-  const Target& target = named_target(name, "--archs");
+  const auto any = [&]() -> const Target& {
+    try {
+      return named_target(name, "--archs");
+    } catch (const UserError& error) {
+      UserError::Report report = error.report();
+      report.accepted = exporting::targets_taken();
+      throw UserError(std::move(report));
+    }
+  };
+  const Target& target = any();
   if (!exporting::takes(target))
     throw UserError("only kernels for GPUs are exported", "--archs", name,
                     exporting::targets_taken() + "; on a CPU a package runs its reference");

@@ -221,6 +221,12 @@ void require_place_for(const std::string& flag, const std::string& path) {
   if (!folder.empty() && !fs::is_directory(folder, error)) throw refuse("no folder " + folder.string());
 }
 
+void require_name_of_svg(const std::string& flag, const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending.empty() || ending == ".svg") return;
+  throw UserError("a picture is written as SVG", flag, path, "a name that ends with .svg");
+}
+
 UserError with_option(const std::string& option, UserError::Report report) {
   if (!report.where.starts_with(option))
     report.where = report.where.empty() ? option : option + ", " + report.where;

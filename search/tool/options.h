@@ -165,6 +165,9 @@ Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const
 /// and not after it. Nothing for an empty path.
 void require_place_for(const std::string& option, const std::string& path);
 
+/// UserError, naming the option, for a file whose name says that it is another picture than SVG.
+void require_name_of_svg(const std::string& option, const std::string& path);
+
 /// The text of a file that an option names. UserError when it cannot be opened.
 std::string text_of_file(const std::string& path);
 

@@ -15,6 +15,7 @@ struct PlotVerb {
 };
 
 int run(const PlotVerb& options) {
+  require_name_of_svg("--out", options.output);
   require_place_for("--out", options.output);
   const std::vector<StoredRecord> records = records_of_files(options.databases);
   const report::Chart chart = report::speed_up_by_recipe(report::problems_of(records));

@@ -82,10 +82,12 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
     refuse_it("the target " + target.name, "a GPU: --device sim:sm_90a, --target sm_90a");
   if (recipe.of_cpus && target.is_gpu())
     refuse_it("the target " + target.name, "a CPU: --device cpu, --target cpu");
+  const bool halves = !recipe.of_halves || is_half(weights.dtype());
   if (!recipe.is_format(weights.format()))
-    refuse_it("weights in " + weights.format().text(), fmt::format("--format {}", recipe.formats));
-  if (recipe.of_halves && !is_half(weights.dtype()))
-    refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f16 or bf16");
+    refuse_it(fmt::format("weights in {}{}", weights.format().text(),
+                          halves ? std::string() : fmt::format(" of {}", name_of(weights.dtype()))),
+              fmt::format("{}--format {}", halves ? "" : "--dtype f16 or bf16, with ", recipe.formats));
+  if (!halves) refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f16 or bf16");
 }
 
 }  // namespace

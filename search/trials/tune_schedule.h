@@ -32,6 +32,16 @@ struct Tuned {
 Tuned tune(const Schedule& schedule, const std::string& device, const TuneOptions& options = {},
            const std::string& database = {}, CallPlace place = {});
 
+/// Always refused: kernels are tried on a device.
+template <std::same_as<Target> Machine, class... Rest>
+Tuned tune(const Schedule& schedule, const Machine&, const TuneOptions& options = {}, const Rest&...) {
+  static_assert(
+      !std::same_as<Machine, Target>,
+      "weft: a schedule is tuned on a target; accepted: the name of a device in its place: \"cpu\", "
+      "\"cuda\" or \"sim:sm_90a\"");
+  return tune(schedule, std::string(), options);
+}
+
 /// What main() of a program is that searches: what weft_add_search of CMake compiles and runs.
 ///
 ///   int main(int count, char** arguments) {

@@ -55,9 +55,31 @@ inline std::string why_not(const Recipe& recipe, const SpaceProblem& problem, co
   return asked(recipe, "why_not", [&] { return recipe.why_not(problem, target); });
 }
 
+/// UserError for a choice that the recipe's own row of the knob does not have: a record of it could not be
+/// asked for by name. 0 leaves a number to the recipe.
+inline void require_declared(const Recipe& recipe, const ir::Knob& knob) {
+  const RecipeKnob* declared = knob_named(recipe.knobs, knob.name);
+  const auto refuse = [&](const std::string& found, const std::string& accepted) {
+    throw UserError("a recipe chooses among what it has not declared",
+                    fmt::format("recipe {}, choices", recipe.name), found, accepted);
+  };
+  if (declared == nullptr)
+    return refuse("a knob " + knob.name, fmt::format("a row {{.name = \"{}\"}} in Recipe::knobs", knob.name));
+  const auto words = static_cast<std::int64_t>(declared->words.size());
+  const std::int64_t most = words > 0 ? words : declared->most;
+  for (const std::int64_t value : knob.values) {
+    if (value <= most) continue;
+    refuse(fmt::format("{} = {}", knob.name, value),
+           fmt::format("at most {}, as Recipe::knobs has it, or .most = {} there", most, value));
+  }
+}
+
 inline RecipeChoices choices_of(const Recipe& recipe, const SpaceProblem& problem, PackedWeights& packed,
                                 const Target& target, const SpaceOptions& options) {
-  return asked(recipe, "choices", [&] { return recipe.choices(problem, packed, target, options); });
+  RecipeChoices choices =
+      asked(recipe, "choices", [&] { return recipe.choices(problem, packed, target, options); });
+  for (const ir::Knob& knob : choices.knobs) require_declared(recipe, knob);
+  return choices;
 }
 
 }  // namespace weft

@@ -1,4 +1,5 @@
-// expect: weft: a tensor is indexed with something that is not an index or a sum of indices
+// expect: weft: a tensor is indexed with a number alone
+// expect: where n has one iteration
 // fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 

@@ -169,6 +169,10 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"demo w.npy --n 0", "a whole number from 1 to"},
       {"demo w.npy --n -1", "a whole number from 1 to"},
       {"inspect w.npy --tensor nosuch", "nosuch"},
+      {"plot trials.jsonl -o speed.png", "a name that ends with .svg"},
+      {"export --weights w.npy --n 8 --archs sm80", "accepted: sm_75, sm_80"},
+      {"verify --weights w.npy --n 8 --format csr --recipe shfl_bw --device sim:sm_80",
+       "--dtype f16 or bf16, with --format shfl_bw:V=64"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
 }
