@@ -106,7 +106,7 @@ class Chooser {
       const std::vector<Way> best = best_points(problem, recipe, choices, time);
       // Where no kernel was compared with its model, a recipe is trusted to find about the best of its
       // points, but not of a product where the model of its own point takes longer by far.
-      constexpr double far = 6;  // the model of code has been six times too slow in few columns
+      constexpr double far = 3.8;  // the model of code has been so much too slow in few columns
       if (!best.empty() && !error_of_bound(summary, format, recipe.name, target_) &&
           (summary.convolution || unasked.microseconds <= far * best.front().microseconds))
         unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);

@@ -93,9 +93,23 @@ std::set<std::string> loops_of(const ir::Linear& index) {
   return loops;
 }
 
-/// Whether a condition inside of `staged` keeps the loops that the index goes along with below something.
-bool is_asked_later(const ir::Linear& index, const Stmt& staged) {
-  const std::set<std::string> loops = loops_of(index);
+/// A loop whose body is now `staged`, whose copies run ahead.
+struct Ahead {
+  const ir::For& loop;
+  const Stmt& staged;
+  const ir::Ranges& ranges;  ///< of all loops of the program
+
+  /// Whether the variable is a loop around this one.
+  bool stays(const std::string& variable) const {
+    return variable != loop.name && ranges.contains(variable) &&
+           !ir::any<ir::For>(staged, [&](const ir::For& inner) { return inner.name == variable; });
+  }
+};
+
+/// Whether a condition behind the copies keeps what the index goes along with below something.
+bool is_asked_later(const ir::Linear& index, const Ahead& ahead) {
+  std::set<std::string> loops = loops_of(index);
+  std::erase_if(loops, [&](const std::string& each) { return ahead.stays(each); });
   const auto asks = [&](const Expr& condition) {
     const auto* less = condition.as<ir::Binary>();
     if (less == nullptr || less->op != ir::BinaryOperator::less || is_float(less->left.dtype())) return false;
@@ -103,37 +117,34 @@ bool is_asked_later(const ir::Linear& index, const Stmt& staged) {
     return std::ranges::all_of(loops,
                                [&](const std::string& loop) { return compared.coefficient_of(loop) != 0; });
   };
-  return !loops.empty() && ir::any<ir::If>(staged, [&](const ir::If& choice) {
+  return !loops.empty() && ir::any<ir::If>(ahead.staged, [&](const ir::If& choice) {
     return std::ranges::any_of(ir::conjuncts_of(choice.condition), asks);
   });
 }
 
-/// Whether an index may reach behind its dimension, where a condition in `staged` keeps it inside. Of an
-/// index whose range is data, as the block of block * 32 + place is, the rest has to stay inside of a block;
-/// places of rows that end anywhere, as those of csr do, may reach behind the last one where they are asked
-/// for.
-bool may_reach_behind(const Expr& index, const std::int64_t* extent, const Stmt& staged,
-                      const ir::Ranges& ranges) {
+/// Whether an index may reach behind its dimension, where a condition behind the copies keeps it inside. Of
+/// an index whose range is data, as the block of block * 32 + place is, the rest has to stay inside of a
+/// block; places of rows that end anywhere, as those of csr do, may reach behind the last one where they are
+/// asked for.
+bool may_reach_behind(const Expr& index, const std::int64_t* extent, const Ahead& ahead) {
   const ir::Linear sum = ir::linear(index);
   std::int64_t known = sum.constant, block = 0;
   for (const ir::Linear::Term& term : sum.terms) {
-    const auto last = ir::range_of(term.atom * term.coefficient, ranges).maximum;
+    const auto last = ir::range_of(term.atom * term.coefficient, ahead.ranges).maximum;
     last ? known += * last : block = std::gcd(block, term.coefficient);
   }
   if (block == 0) return extent != nullptr && known >= *extent;
-  if (block == 1) return is_asked_later(sum, staged);
+  if (block == 1) return is_asked_later(sum, ahead);
   // Arrays of offsets have one more behind their last block; where rows are given at launch the last block of
   // a loop that was cut may not be whole.
-  if (extent == nullptr) return known > block || is_asked_later(sum, staged);
+  if (extent == nullptr) return known > block || is_asked_later(sum, ahead);
   return known >= block + *extent % block;
 }
 
 /// The first such index of the load.
-std::optional<Reason> reads_behind(const ir::Load& load, const Stmt& staged, const ir::Ranges& ranges,
-                                   const ir::Copy& copy) {
+std::optional<Reason> reads_behind(const ir::Load& load, const Ahead& ahead, const ir::Copy& copy) {
   for (std::size_t i = 0; i < load.indices.size(); ++i) {
-    if (!may_reach_behind(load.indices[i], ir::integer_value(load.buffer->shape[i]), staged, ranges))
-      continue;
+    if (!may_reach_behind(load.indices[i], ir::integer_value(load.buffer->shape[i]), ahead)) continue;
     return Reason{
         9,
         fmt::format("the place of {} is asked of {}[{}] ahead of the condition that keeps it inside of "
@@ -160,7 +171,7 @@ std::optional<Reason> needs_its_iteration(const ir::Program& program, const Stmt
       ir::each<ir::Load>(expr, [&](const ir::Load& load) {
         if (refused) return;
         if (!made.contains(load.buffer.get())) {
-          if (conditions.empty()) refused = reads_behind(load, staged, ranges, *copy);
+          if (conditions.empty()) refused = reads_behind(load, {loop, staged, ranges}, *copy);
           return;
         }
         refused = Reason{9,
