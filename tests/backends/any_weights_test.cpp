@@ -82,6 +82,24 @@ TEST(AnyWeights, CopiesAheadAskNoOrderBehindTheLastRow) {
   }
 }
 
+/// A block ends where its own number of columns does, which the loop that is cut does not know.
+TEST(AnyWeights, CopiesAheadAskNoListBehindItsLastBlock) {
+  const SharedWeights weights = weights_of({.rows = 8, .columns = 40}, DType::f32, "hb_ell:every=8");
+  const auto staged = [&](std::int64_t buffers) {
+    Schedule s = schedule(spmm_algorithm(8, 40, 3, DType::f32), weights, target_named("sm_90"));
+    s.split(LoopName("k.place") = 8)
+        .stage(std::string("B"), shared, at = LoopName("k.place.inner"), weft::depth = buffers);
+    return s;
+  };
+  EXPECT_NO_THROW(staged(1));
+  try {
+    staged(4);
+    FAIL() << "the list of columns would be read behind its end";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("ahead of the condition that keeps it inside of"));
+  }
+}
+
 TEST(AnyWeights, WarpgroupsTakeThem) {
   const std::string format = "shfl_bw:V=64,k=32";
   for (const std::string target : {"sm_90a", "sm_80"}) {
