@@ -103,7 +103,7 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
                      .preferences = std::move(choices.worth),
                      .schedule = schedule,
                      .words = recipe.knobs,
-                     .has_unasked = true};
+                     .has_unasked = !recipe.knobs.empty()};
   if (recipe.choose)
     parts.usual = [packed, problem, target, &recipe] {
       return asked(recipe, "choose",

@@ -13,6 +13,8 @@
 
 #include <cmath>
 
+#include "formats/generated_matrices.h"
+
 namespace weft {
 namespace {
 
@@ -40,8 +42,9 @@ void expect_right(const Schedule& schedule, Emitter emitter = Emitter::llvm) {
   KernelOptions options;
   options.assemble = false;
   options.emitter = emitter;
-  const Verification found =
-      verify(compile(schedule, options), Device::simulator(schedule.target().name), arguments);
+  const Target& target = schedule.target();
+  const Device device = target.is_gpu() ? Device::simulator(target.name) : Device::cpu();
+  const Verification found = verify(compile(schedule, options), device, arguments);
   EXPECT_TRUE(found.passed) << found.text();
 }
 
@@ -52,8 +55,9 @@ void expect_right_by_both(const Schedule& schedule) {
 }
 
 std::shared_ptr<const SparseTensor> weights_in(const std::string& format) {
-  return std::make_shared<const SparseTensor>(
-      pack(synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.6, .seed = 4}), parse_format(format)));
+  const Format parsed = parse_format(format);
+  const WeightMatrix layer = synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.6, .seed = 4});
+  return std::make_shared<const SparseTensor>(pack(fitted(layer, parsed), parsed));
 }
 
 Schedule of_weights(const std::string& format, const char* target = "sm_80") {
@@ -81,7 +85,10 @@ TEST(KeptConditions, StitchKeepsReadsOfCopiesToWhatWasCopied) {
 
 /// The place in the copy is none of the columns that the condition asks for.
 TEST(KeptConditions, StitchKeepsReadsOfCopiesThatKeptSlotsFill) {
-  Schedule s = of_weights("v_n_m:M=10,V=16");
+  const Tensor<f32, 2, Storage::sparse> a("A", {12, 20});
+  const Tensor<f32, 2> b("B", {10, 20}), c("C", {10, 12});
+  const Algorithm turned = algorithm("turned", c(n, m) = sum(k, b(n, k) * a(m, k)));
+  Schedule s = schedule(turned, weights_in("v_n_m:M=10,V=16"), target_named("cpu"));
   s.stage(std::string("B"), registers, at = LoopName("m.block"))
       .stitch(std::string("A.values"), shared, at = n);
   expect_right(s);

@@ -97,7 +97,7 @@ std::set<std::string> loops_of(const ir::Linear& index) {
 struct Ahead {
   const ir::For& loop;
   const Stmt& staged;
-  const ir::Ranges& ranges;  ///< of all loops of the program
+  const ir::Ranges& ranges;  ///< all loops of the program have one
 
   /// Whether the variable is a loop around this one.
   bool stays(const std::string& variable) const {

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Answer verified(std::vector<std::string> more) {
-  std::vector<std::string> words{"verify",  "--weights", "made:M=256,K=512,sparsity=0.75,V=64", "--n", "64",
+  std::vector<std::string> words{"verify",  "--weights", "made:M=256,K=512,sparsity=0.75,V=64", "--n", "128",
                                  "--dtype", "f16"};
   words.insert(words.end(), more.begin(), more.end());
   return call_weft(words);

@@ -75,9 +75,9 @@ class TrainVerb : public ::testing::Test {
     return record;
   }
 
-  void make_weights() {
+  void make_weights(std::int64_t rows = 256, std::int64_t columns = 128) {
     const ShflBwWeights made =
-        shfl_bw_weights({.rows = 256, .columns = 128, .sparsity = 0.75, .group_rows = 64});
+        shfl_bw_weights({.rows = rows, .columns = columns, .sparsity = 0.75, .group_rows = 64});
     write_npy(path("w.npy"), to_dense(made.matrix));
   }
 
@@ -164,9 +164,9 @@ TEST_F(TrainVerb, predict_asks_the_predictor_that_ships) {
 
 TEST_F(TrainVerb, predict_asks_for_the_format_that_would_be_chosen) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
-  make_weights();
+  make_weights(512, 512);
   const Answer answer =
-      call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--n", "196", "--json"});
+      call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--n", "512", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const nlohmann::json json = nlohmann::json::parse(answer.out);
   EXPECT_EQ(json.at("format"), "shfl_bw:V=64");
