@@ -29,9 +29,9 @@ struct Target {
   std::int64_t blocks_per_multiprocessor = 0;
   std::int64_t cluster_blocks = 0;                ///< largest portable cluster; 0 where there are none
   std::string ptx_version;                        ///< the lowest that has what weft emits for it: "7.1"
-  std::int64_t vector_bytes = 32;                 ///< of a vector register of a CPU
-  std::int64_t first_cache_bytes = 32 * 1024;     ///< of a core, for data
-  std::int64_t second_cache_bytes = 1024 * 1024;  ///< of a core
+  std::int64_t vector_bytes = 32;                 ///< a vector register of a CPU
+  std::int64_t first_cache_bytes = 32 * 1024;     ///< a core's first cache for data
+  std::int64_t second_cache_bytes = 1024 * 1024;  ///< a core's second cache
 
   bool is_gpu() const { return kind == TargetKind::cuda; }
 };
