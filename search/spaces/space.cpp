@@ -209,8 +209,9 @@ Schedule Space::schedule(const KnobValues& point, CallPlace place) const {
 
 std::string Space::text(const KnobValues& point, CallPlace place) const {
   user_call(place, [&] { require_point(point); });
+  if (is_unasked(point)) return recipe();
   std::string text;
-  for (const ir::Knob& knob : is_unasked(point) ? std::vector<ir::Knob>() : knobs()) {
+  for (const ir::Knob& knob : knobs()) {
     const std::int64_t value = point.at(knob.name);
     const RecipeKnob* row = weft::knob_named(parts_->words, knob.name);
     if (row != nullptr && row->word_of(value).empty()) continue;
