@@ -8,8 +8,9 @@ set(weft_standard_headers
   <algorithm> <array> <bit> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <span> <string>
   <string_view> <tuple> <utility> <variant> <vector>)
 
-# weft_precompile(<target> KIND <kind> [HEADERS <headers>]): headers from outside weft are read once. The first target of a
-# kind precompiles them; the others of that kind, which are compiled with the same options, take them from it.
+# weft_precompile(<target> KIND <kind> [HEADERS <headers>]): headers from outside weft, and those of weft that most files of
+# the room include, are read once. The first target of a kind precompiles them; the others of that kind, which are compiled
+# with the same options, take them from it.
 function(weft_precompile target)
   cmake_parse_arguments(GIVEN "" "KIND" "HEADERS" ${ARGN})
   get_property(first GLOBAL PROPERTY WEFT_PRECOMPILED_${GIVEN_KIND})

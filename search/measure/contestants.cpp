@@ -150,6 +150,20 @@ Contestant auto_contestant(const Suite& suite, const Target& target, const HearC
   return contestant;
 }
 
+Contestant contestant_of_kernels(const Suite& suite,
+                                 std::function<std::vector<NamedKernel>(const Workload&)> kernels) {
+  Contestant contestant{"weft kernels", ContestantKind::weft,
+                        dense_type_of(suite.dtype).value_or(DenseType::f32)};
+  contestant.more_variants = [kernels = std::move(kernels),
+                              layout = suite.problems.front().layout](const Workload& workload) {
+    std::vector<Variant> variants;
+    for (NamedKernel& kernel : kernels(workload))
+      variants.push_back(weft_variant(kernel.name, std::move(kernel.make), layout));
+    return variants;
+  };
+  return contestant;
+}
+
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep) {

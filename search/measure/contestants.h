@@ -85,6 +85,16 @@ std::vector<Contestant> contestants_of(const Suite& suite, const Device& device,
                                        const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep = {});
 
+/// A kernel of a workload that its caller makes, under a name of its own.
+struct NamedKernel {
+  std::string name;
+  std::function<Kernel(const Workload&)> make;
+};
+/// Kernels that differ from workload to workload, with images as the suite's first problem lays them out.
+/// Each is made by one of several threads.
+Contestant contestant_of_kernels(const Suite& suite,
+                                 std::function<std::vector<NamedKernel>(const Workload&)> kernels);
+
 /// What weft chooses for whatever weights a workload has (search/choice/choice.h), with images as the suite's
 /// first problem lays them out, and where it hears of each choice. Kernels are built by several threads.
 using HearChoice = std::function<void(const Workload& workload, const Choice& choice)>;
