@@ -78,6 +78,7 @@ void initialize() {
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
   });
 }
 
@@ -147,6 +148,11 @@ Capabilities capabilities_of(llvm::TargetMachine& machine, llvm::LLVMContext& co
   capabilities.fused_multiply_add = subtarget->checkFeatures("+fma");
   capabilities.half_conversions = subtarget->checkFeatures("+f16c");
   capabilities.wide_vectors = subtarget->checkFeatures("+avx512f");
+  // The text is for 64 bits and the linker of ELF.
+  if (machine.getTargetTriple().isArch64Bit() && machine.getTargetTriple().isOSBinFormatELF())
+    capabilities.coded.bytes = capabilities.wide_vectors                                              ? 64
+                               : capabilities.fused_multiply_add && subtarget->checkFeatures("+avx2") ? 32
+                                                                                                      : 0;
   return capabilities;
 }
 

@@ -42,6 +42,7 @@ Emitter::Emitter(llvm::Module& module, const ThreadProgram& thread_program, cons
       capabilities_(capabilities),
       builder_(context_),
       index_type_(llvm::Type::getIntNTy(context_, static_cast<unsigned>(program_.index_bits))),
+      coder_(capabilities.coded),
       streams_results_(capabilities.gpu && ir::streams_results(program_)) {
   internal_check(program_.index_bits == 32 || program_.index_bits == 64, "index_bits is neither 32 nor 64");
 }
@@ -55,6 +56,7 @@ Emitted Emitter::emit() {
   llvm::Function* kernel = emit_kernel();
   emitted_.scratch_bytes = frame_.scratch_bytes;
   emitted_.entry = capabilities_.gpu ? kernel : emit_cpu_entry(kernel);
+  if (!coder_.assembly().empty()) module_.appendModuleInlineAsm(coder_.assembly());
   return emitted_;
 }
 
@@ -206,7 +208,22 @@ void Emitter::statement(const ir::Stmt& stmt) {
 }
 
 void Emitter::of(const ir::Sequence& s) {
-  for (const ir::Stmt& child : s.statements) statement(child);
+  for (std::size_t i = 0; i < s.statements.size();) {
+    const auto sum = lanes_ ? std::nullopt : coder_.coded(std::span(s.statements).subspan(i));
+    if (sum) {
+      call(*sum);
+      i += sum->statements;
+    } else {
+      statement(s.statements[i++]);
+    }
+  }
+}
+
+void Emitter::call(const CodedSum& sum) {
+  llvm::Type* pointer = builder_.getPtrTy();
+  const llvm::FunctionCallee function = module_.getOrInsertFunction(
+      sum.name, llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer}, false));
+  builder_.CreateCall(function, {pointer_to(*sum.dense, sum.of_dense), storage_of(*sum.sums).pointer});
 }
 
 void Emitter::of(const ir::TensorOperation& s) {
@@ -240,6 +257,7 @@ void Emitter::of(const ir::Allocate& s) {
   const auto shared = shared_.find(&buffer);
   frame_.buffers[&buffer] = shared != shared_.end() ? shared->second : local_array(buffer);
   if (capabilities_.gpu && buffer.scope == ir::Scope::registers) clear_registers(frame_.buffers[&buffer]);
+  coder_.allocated(s);
   statement(s.body);
   frame_.buffers.erase(&buffer);
 }

@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <weft/backends/llvm/analysis.h>
+#include <weft/backends/llvm/coded_sums.h>
 #include <weft/backends/llvm/pieces.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/passes/lower.h>
@@ -28,6 +29,7 @@ struct Capabilities {
       true;  ///< f32 <-> f16 by instructions; else by integer arithmetic of the same result
   bool bfloat_conversions = false;       ///< f32 -> bf16 likewise
   bool wide_vectors = false;             ///< 512-bit vectors pay
+  VectorRegisters coded = {};            ///< what sums that are assembly of their own use
   int most_lanes = 64;                   ///< lanes of one vector value; longer vectorized loops are cut
   bool constants_apart = false;          ///< addresses are a base, and then a constant distance from it
   bool follow_registers = false;         ///< a block stores an element of a local array once, at its end
@@ -118,6 +120,7 @@ class Emitter {
   void of(const ir::Execute& s);
   llvm::Value* operand_of(const ir::Expr& argument, DType dtype);
   void clear_registers(const Storage& storage);
+  void call(const CodedSum& sum);
   Storage local_array(const ir::Buffer& buffer);
   void branch(llvm::Value* condition, const std::function<void()>& then,
               const std::function<void()>& otherwise);
@@ -240,6 +243,7 @@ class Emitter {
   /// Values of shared nodes while the meaning of an instruction is expanded, else null.
   std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
   Emitted emitted_;
+  SumCoder coder_;
   const PiecedProgram* pieced_ = nullptr;  ///< whose pieces are called
   bool in_piece_ = false;
   bool streams_results_ = false;  ///< an output's stores stream

@@ -40,6 +40,9 @@ constexpr std::int64_t most_gathered = std::int64_t{3} << 12;
 /// Conditions inside of vectorized loops times lanes: writing 1.5 million out took half a minute.
 constexpr std::int64_t most_choices = std::int64_t{1} << 19;
 
+/// Products of vectors in one block of a CPU: 13,000 take the code generator a quarter of a minute.
+constexpr std::int64_t most_products = 20'000;
+
 /// Conditions in loops that are written out: 12,416 took LLVM more than half a minute.
 constexpr std::int64_t most_conditions = std::int64_t{5} << 11;
 
@@ -122,6 +125,12 @@ bool is_gathered_singly(const llvm::Instruction& instruction) {
          call->getType()->getScalarSizeInBits() < least_bits;
 }
 
+bool is_product_of_vectors(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  const bool fused = call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::fma;
+  return instruction.getType()->isVectorTy() && (fused || instruction.getOpcode() == llvm::Instruction::FMul);
+}
+
 std::int64_t conditions_written_out(const ir::Stmt& stmt, std::int64_t times) {
   const auto* loop = stmt.as<ir::For>();
   const std::int64_t* extent =
@@ -151,9 +160,10 @@ void check_length_before(const ThreadProgram& program) {
 
 void check_length_after(const ThreadProgram& program, const llvm::Module& module) {
   const std::int64_t instructions = module.getInstructionCount();
-  std::int64_t branches = 0;
+  std::int64_t branches = 0, products = 0;
   for (const llvm::Function& function : module) {
     for (const llvm::BasicBlock& block : function) {
+      products = std::max<std::int64_t>(products, std::ranges::count_if(block, is_product_of_vectors));
       const auto* branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
       branches += branch != nullptr && branch->isConditional() ? 1 : 0;
     }
@@ -166,6 +176,11 @@ void check_length_after(const ThreadProgram& program, const llvm::Module& module
     refuse(program, fmt::format("{} instructions with {} branches among them", instructions, branches),
            fmt::format("at most {} instructions and {} branches, and {} of one times the other",
                        most_instructions, most_branches, most_crossings));
+  if (products > most_products)
+    refuse(program, fmt::format("{} products of vectors in a straight line", products),
+           fmt::format("at most {} such products, but for those of f32 in vectors that are as long as the "
+                       "processor's and whole, which are assembly of their own",
+                       most_products));
 }
 
 void check_choices(const ThreadProgram& program) {

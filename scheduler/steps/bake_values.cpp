@@ -16,9 +16,11 @@
 namespace weft::steps {
 namespace {
 
-constexpr std::int64_t most_entries = 300'000;     ///< written out in one program, each for every column
-constexpr std::int64_t most_places = 1 << 21;      ///< that loops reach, whether they hold an entry or not
-constexpr std::int64_t bytes_of_instruction = 16;  ///< bytes of an instruction of a GPU
+/// Entries written out in one program, each for every column of a thread of a GPU or vector of a CPU.
+constexpr std::int64_t most_entries_of_gpu = 300'000, most_entries_of_cpu = 500'000;
+constexpr std::int64_t most_places = 1 << 21;  ///< that loops reach, whether they hold an entry or not
+/// Of a multiplication or a load.
+constexpr std::int64_t bytes_of_instruction_of_gpu = 16, bytes_of_instruction_of_cpu = 8;
 
 /// What the step was told about the code; 0: nothing.
 struct Limits {
@@ -177,7 +179,9 @@ class Baking {
   /// Precondition 7.
   void check_size(std::int64_t entries, std::int64_t loads, const KnownWeights::Variables& block) {
     entries_ += entries;
-    const std::int64_t bytes = (entries + loads) * nest_.copies * bytes_of_instruction;
+    const std::int64_t of_one =
+        context_.target.is_gpu() ? bytes_of_instruction_of_gpu : bytes_of_instruction_of_cpu;
+    const std::int64_t bytes = (entries + loads) * nest_.copies * of_one;
     if (refused_ || (limits_.code_bytes <= 0 || bytes <= limits_.code_bytes)) return;
     std::string place;
     for (const auto& [name, value] : block) place += fmt::format(" {} = {}", name, value);
@@ -244,12 +248,13 @@ class Baking {
     if (!entry.has_finite_value() && !hold(conditions_.of_padding, variables, entry.conditions)) return;
     entries.push_back(std::move(entry));
     const auto all = (entries_ + static_cast<std::int64_t>(entries.size())) * nest_.copies;
-    if (all <= most_entries) return;
-    refused_ =
-        Reason{7,
-               fmt::format("more than {} entries to write out, each for {} columns of a thread",
-                           most_entries / nest_.copies, nest_.copies),
-               fmt::format("at most {} together: compilers take minutes for more", most_entries), loop_};
+    const bool of_gpu = context_.target.is_gpu();
+    const std::int64_t most = of_gpu ? most_entries_of_gpu : most_entries_of_cpu;
+    if (all <= most) return;
+    refused_ = Reason{7,
+                      fmt::format("more than {} entries to write out, each for {} {}", most / nest_.copies,
+                                  nest_.copies, of_gpu ? "columns of a thread" : "vectors"),
+                      fmt::format("at most {} together: compilers take minutes for more", most), loop_};
   }
 
   /// Of entries that are alike.
@@ -427,7 +432,7 @@ constexpr Precondition preconditions[]{
     {6, "no vectorized loop stands around the sum"},
     {7,
      "the code of each block is within `code_bytes` where that is given, and all blocks together hold at "
-     "most 300,000 entries times columns of a thread"},
+     "most 300,000 entries times columns of a thread, on a CPU 500,000 times vectors"},
     {8, "a chunk is at least 1, of a sum over one index that no groups share"}};
 
 }  // namespace

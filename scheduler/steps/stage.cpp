@@ -197,6 +197,45 @@ void put_innermost(ir::Buffer& tile, std::size_t dimension) {
   }
 }
 
+/// A loop that goes through the vectors of a dimension of a tile.
+struct Panels {
+  ir::For loop;  ///< body unset
+  std::int64_t lanes = 1;
+};
+
+/// Where all reads of a matrix inside are at so many elements for each iteration of one loop, and one for
+/// each lane of a vectorized one that has as many: then what the vectors of an iteration read lies together
+/// in the copy of a CPU, one vector behind the other, and not on as many pages as the matrix has rows.
+std::optional<Panels> panels_of(const Stmt& body, const ir::BufferRef& buffer, std::size_t dimension,
+                                const Span& span) {
+  const ir::InnerLoops loops = inner_loops(body);
+  std::optional<Panels> found;
+  for (const ir::Load* load : loads_of(body, buffer)) {
+    const ir::Linear place = ir::linear(load->indices[dimension] - span.begin);
+    Panels panels;
+    if (place.constant != 0 || place.terms.size() != 2) return std::nullopt;
+    for (const ir::Linear::Term& term : place.terms) {
+      const auto* variable = term.atom.as<ir::Variable>();
+      const auto loop = variable != nullptr ? loops.find(variable->name) : loops.end();
+      if (loop == loops.end() || ir::integer_value(loop->second.extent) == nullptr) return std::nullopt;
+      const std::int64_t* first = ir::integer_value(loop->second.begin);
+      if (first == nullptr || *first != 0) return std::nullopt;
+      if (term.coefficient == 1 && loop->second.kind == LoopKind::vectorized)
+        panels.lanes = *ir::integer_value(loop->second.extent);
+      else
+        panels.loop = loop->second;
+    }
+    const std::int64_t* count = panels.loop.name.empty() ? nullptr : ir::integer_value(panels.loop.extent);
+    const std::int64_t* extent = ir::integer_value(span.extent);
+    if (count == nullptr || extent == nullptr || panels.lanes < 2 ||
+        place.coefficient_of(panels.loop.name) != panels.lanes || *count * panels.lanes != *extent ||
+        (found && found->loop.name != panels.loop.name))
+      return std::nullopt;
+    found = panels;
+  }
+  return found;
+}
+
 /// The copy, but the first plane of dimensions that mark padding is zero, whatever the operand holds there.
 Stmt copies_of(ir::Copy copy, const std::vector<bool>& marks) {
   std::vector<Stmt> copies;
@@ -236,24 +275,42 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   std::vector<Expr> shape = shape_of_tile(copy.extents, *loads_of(body, buffer).front(), inner_loops(body));
   const bool is_image = holds_whole_lines(shape, buffer->dtype, buffer->swizzle);
   if (ring.depth > 1) shape.insert(shape.begin(), ring.depth);
-  const auto tile =
-      ir::make_tile(tile_name(program, buffer->name + ".shared"), *buffer, ir::Scope::shared, shape);
+  const std::string name = tile_name(program, buffer->name + ".shared");
+  const std::size_t vectors = dimension_of_vectors(body, buffer);
+  const auto panels = context.target.is_gpu() || ring.depth > 1 || buffer->shape.size() != 2 ||
+                              std::ranges::find(padding.marks, true) != padding.marks.end()
+                          ? std::nullopt
+                          : panels_of(body, buffer, vectors, region[vectors]);
+  if (panels) {
+    const Expr panel = ir::variable(name + ".panel");
+    copy.destination_begin.insert(copy.destination_begin.begin(), panel);
+    copy.source_begin[vectors] = copy.source_begin[vectors] + panel * panels->lanes;
+    copy.extents[vectors] = shape[vectors] = panels->lanes;
+    shape.insert(shape.begin(), panels->loop.extent);
+  }
+  const auto tile = ir::make_tile(name, *buffer, ir::Scope::shared, shape);
   if (is_image) tile->swizzle = buffer->swizzle;
-  if (const std::size_t vectors = dimension_of_vectors(body, buffer);
-      !context.target.is_gpu() && vectors + 1 < buffer->shape.size())
+  if (!context.target.is_gpu() && vectors + 1 < buffer->shape.size())
     put_innermost(*tile, vectors + shape.size() - buffer->shape.size());
   copy.destination = tile;
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
     if (ring.depth > 1) indices.push_back(ring.slot);
+    if (panels) indices.push_back(ir::variable(panels->loop.name));
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
       const std::int64_t* extent = ir::integer_value(region[i].extent);
       const bool alone = extent != nullptr && *extent == 1;
-      indices.push_back(alone ? 0 : ir::linear(load.indices[i] - region[i].begin).expr());
+      Expr index = load.indices[i] - region[i].begin;
+      if (panels && i == vectors) index = index - ir::variable(panels->loop.name) * panels->lanes;
+      indices.push_back(alone ? 0 : ir::linear(index).expr());
     }
     return ir::load(tile, indices);
   });
-  return ir::allocate(tile, ir::block({copies_of(std::move(copy), padding.marks),
+  Stmt copies = copies_of(std::move(copy), padding.marks);
+  if (panels)
+    copies = ir::for_range(ir::variable(name + ".panel"), panels->loop.extent, LoopKind::serial, context.step,
+                           std::move(copies));
+  return ir::allocate(tile, ir::block({std::move(copies),
                                        padding.is_inside ? without_padding_conditions(rest, tile) : rest}));
 }
 
@@ -418,7 +475,10 @@ constinit const StepKind stage{
         "a filter reaches; the whole dimension where nothing is known. On a GPU a tile that reaches over "
         "the ends of the last dimension holds whole runs of it, of 8 bytes. Reads a constant apart become "
         "one region. On a CPU the dimension that a vectorized loop steps through lies innermost in the copy, "
-        "and nobody asks where an image ends once the copy is zero outside of it and all weights are finite. "
+        "and where another loop goes through whole vectors of a matrix, what each of its iterations reads "
+        "lies "
+        "together; nobody asks where an image ends once the copy is zero outside of it and all weights are "
+        "finite. "
         "With a depth beyond 1 the copies go to that many buffers in turn, and a GPU starts them depth - 1 "
         "iterations ahead.",
     .parameters = parameters,

@@ -129,7 +129,9 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings) {
   if (!target.is_gpu()) {
-    const double usual = bound_of(problem, recipe, {}, target, ceilings).microseconds;
+    // Recipes of lists are compared with one another, others with themselves.
+    const std::string_view of_lists = recipe == "cpu_code" ? "cpu_rows" : recipe;
+    const double usual = bound_of(problem, of_lists, {}, target, ceilings).microseconds;
     return cpu_time(problem, format) * bound_of(problem, recipe, point, target, ceilings).microseconds /
            usual;
   }
@@ -156,8 +158,8 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
 
 double reluctance_to(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const Target& target) {
-  constexpr double without_benefit = 2, never_compared = 1.5;
-  if (!target.is_gpu()) return recipe == "default" ? without_benefit : 1;
+  constexpr double without_benefit = 2, never_compared = 1.5, to_be_made = 1.1;
+  if (!target.is_gpu()) return recipe == "default" ? without_benefit : recipe == "cpu_code" ? to_be_made : 1;
   return (recipe == "default" ? without_benefit : 1) *
          (error_of_bound(problem, format, recipe, target) ? 1 : never_compared);
 }

@@ -1,7 +1,7 @@
 #include "random_calls/random_steps.h"
 
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
-#include <weft/scheduler/recipes/cpu/cpu_rows.h>
+#include <weft/scheduler/recipes/cpu/cpu_code.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
@@ -212,6 +212,15 @@ HbEllKnobs block_knobs(Dice& dice, std::string& text) {
   return k;
 }
 
+CpuCode code_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  CpuCode k;
+  k.rows = knobs.number("rows", 0, {1, 2, 7, 14, 31});
+  k.columns = knobs.number("columns", 0, {8, 16, 32, 48, 64, 128});
+  k.threads = knobs.word("threads", {CpuThreads::panels, CpuThreads::rows});
+  return k;
+}
+
 CpuRows cpu_knobs(Dice& dice, std::string& text) {
   Knobs knobs(dice, text);
   CpuRows k;
@@ -233,12 +242,13 @@ Step random_step(const Schedule& schedule, Dice& dice) {
 Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                        const Target& target, Dice& dice, std::string& text) {
   static const std::vector<std::string> on_cpu{"default",  "cpu_rows", "cpu_rows",
-                                               "cpu_rows", "auto",     "sparsert"};
+                                               "cpu_code", "auto",     "sparsert"};
   static const std::vector<std::string> on_gpu{"default", "sparsert", "sparsert", "shfl_bw",
                                                "v_n_m",   "hb_ell",   "auto"};
   const std::string name = dice.chance(2) ? "cpu_rows" : dice.any_of(target.is_gpu() ? on_gpu : on_cpu);
   text = name;
   if (name == "auto") return auto_schedule(algorithm, weights, target);
+  if (name == "cpu_code") return cpu_code(algorithm, weights, target, code_knobs(dice, text));
   if (name == "cpu_rows") return cpu_rows(algorithm, weights, target, cpu_knobs(dice, text));
   if (name == "sparsert") return sparsert(algorithm, weights, target, sparsert_knobs(dice, text));
   if (name == "shfl_bw") return shfl_bw(algorithm, weights, target, grouped_knobs(dice, text));

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -27,6 +28,7 @@ class NestFinder {
              std::string loop)
       : program_(program),
         weights_(weights),
+        target_(context.target),
         loop_(std::move(loop)),
         scattered_(context.weights->row_levels() == 0) {}
 
@@ -221,12 +223,21 @@ class NestFinder {
                       fmt::format("at most {}", most_blocks), loop.name};
       nest_.selectors.push_back(loop);
     }
-    for (const ir::For& loop : nest_.columns) nest_.copies *= *ir::integer_value(loop.extent);
+    for (const ir::For& loop : nest_.columns) nest_.copies *= written_out(loop);
     return std::nullopt;
+  }
+
+  /// Times that an entry is written out for the loop: a CPU multiplies a vector at a time.
+  std::int64_t written_out(const ir::For& loop) const {
+    const std::int64_t extent = *ir::integer_value(loop.extent);
+    const bool of_vectors = !target_.is_gpu() && loop.kind == LoopKind::vectorized;
+    const auto bytes = static_cast<std::int64_t>(size_of(nest_.sum->dtype));
+    return of_vectors ? ceil_divide(extent * bytes, target_.vector_bytes) : extent;
   }
 
   const ir::Program& program_;
   const KnownWeights& weights_;
+  const Target& target_;
   std::string loop_;
   bool scattered_;  ///< the weights are stored by column or by entry
   BakedNest nest_;

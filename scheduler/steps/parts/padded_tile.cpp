@@ -12,12 +12,12 @@
 namespace weft::steps {
 namespace {
 
-/// The only copy into the tile, where nothing else writes there.
+/// The only copy into the tile, where nothing else writes there; of a tile in panels that of one panel, whose
+/// number it has as a variable of the loop over all of them.
 std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::BufferRef& tile) {
   const auto copies =
       ir::find_all<ir::Copy>(program.body, [&](const ir::Copy& copy) { return copy.destination == tile; });
-  const bool one = copies.size() == 1 && !ir::stores_to(program.body, tile) &&
-                   copies.front()->destination_begin.size() == copies.front()->source_begin.size();
+  const bool one = copies.size() == 1 && !ir::stores_to(program.body, tile) && !copies.front()->asynchronous;
   return one ? std::optional(*copies.front()) : std::nullopt;
 }
 
@@ -26,10 +26,18 @@ class PaddedElement {
  public:
   PaddedElement(const ir::Copy& copy, const ir::Load& load, const Coordinates& coordinates, ir::Ranges ranges)
       : copy_(copy), coordinates_(coordinates), ranges_(std::move(ranges)) {
-    for (std::size_t i = 0; i < load.indices.size(); ++i) {
-      const Expr place = load.indices[i] - copy.destination_begin[i];
+    const std::size_t panels = copy.destination_begin.size() - copy.source_begin.size();
+    ir::Substitution own;
+    for (std::size_t i = 0; i < panels; ++i) {
+      const auto* panel = copy.destination_begin[i].as<ir::Variable>();
+      copied_ = copied_ && panel != nullptr && holds(0 <= load.indices[i]) &&
+                holds(load.indices[i] < copy.destination->shape[i]);
+      if (panel != nullptr) own[panel->name] = load.indices[i];
+    }
+    for (std::size_t i = 0; i < copy.source_begin.size(); ++i) {
+      const Expr place = load.indices[i + panels] - copy.destination_begin[i + panels];
       copied_ = copied_ && holds(0 <= place) && holds(place < copy.extents[i]);
-      sources_.push_back(ir::linear(place + copy.source_begin[i]).expr());
+      sources_.push_back(ir::linear(place + ir::substitute(copy.source_begin[i], own)).expr());
     }
   }
 

@@ -1,0 +1,41 @@
+// Weights in the code of a CPU: blocks of rows whose sums all stay in registers, each of whose entries is one
+// multiplication with a constant. A recipe: it calls steps, as a user would.
+#pragma once
+
+#include <weft/scheduler/recipes/cpu/cpu_rows.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace weft {
+
+/// How the recipe cuts the output; 0 leaves a number to it.
+struct CpuCode {
+  std::int64_t rows = 0;     ///< rows of a block: a register of sums each
+  std::int64_t columns = 0;  ///< columns that are copied at a time, whole vectors of them
+  CpuThreads threads = CpuThreads::chosen;
+};
+
+/// They by name.
+std::span<const KnobField<CpuCode>> cpu_code_knobs();
+
+/// For a CPU with AVX2 and FMA or AVX-512, f32 weights in csr of at most 500,000 entries, and products
+/// whose columns are one index: SpMM, linear layers. A vector of a row
+/// of the dense operand is read once and multiplied with the constants of all rows of a block that keep its
+/// column; the code of a block goes through all vectors of the columns that were copied before the next
+/// block's does. New weights are new code. UserError as cpu_rows(), and for more entries.
+Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                  const CpuCode& knobs = {}, CallPlace place = {});
+WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})
+
+/// The knobs with those that are 0 chosen.
+CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
+                   const Target& target);
+/// Rows whose sums registers hold beside a vector of the dense operand and, without AVX-512, a constant.
+std::int64_t most_rows_of_code(const Target& target);
+/// Why the recipe does not take the problem; nothing where it does. `entries`: stored ones.
+std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, std::int64_t entries,
+                            const Target& target);
+
+}  // namespace weft

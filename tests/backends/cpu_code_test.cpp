@@ -1,0 +1,209 @@
+// Weights in the code of a CPU: exact where numbers allow it, on sizes that nothing divides, by the assembly
+// that sums have of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/llvm/cpu.h>
+#include <weft/dsl/errors.h>
+#include <weft/dsl/index.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/search/choice/choice.h>
+#include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/spaces/space.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <map>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const Target& cpu() {
+  return target_named("cpu");
+}
+
+/// That of another processor.
+Target with_vectors(std::int64_t bytes) {
+  Target target = cpu();
+  target.vector_bytes = bytes;
+  return target;
+}
+
+bool runs_here(const char* processor) {
+  const auto names = llvm_backend::processors_of_this_machine();
+  return std::ranges::find(names, processor) != names.end();
+}
+
+/// Small integers, with a row of none and one of all.
+WeightMatrix weights_of(std::int64_t rows, std::int64_t columns) {
+  Array dense = random_array(DType::f32, {rows, columns}, 11, RandomValues::small_integers);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const bool all = row == rows - 1, none = row == rows / 2;
+      if (none || (!all && (row * 7 + column * 5) % 11 < 7)) dense.set(row * columns + column, 0);
+    }
+  }
+  return from_dense(dense, "small integers");
+}
+
+std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights) {
+  return std::make_shared<const SparseTensor>(pack(weights, formats::csr()));
+}
+
+Kernel expect_exact(const Schedule& schedule, const KernelOptions& options = {.threads = 2},
+                    std::int64_t columns = 0) {
+  SCOPED_TRACE(schedule.cpp());
+  std::map<std::string, Array> tensors;
+  std::uint64_t seed = 3;
+  for (const Operand& operand : schedule.algorithm().operands) {
+    if (operand.storage == Storage::sparse) continue;
+    std::vector<std::int64_t> shape;
+    for (const Extent& extent : operand.shape) shape.push_back(extent.is_static() ? extent.value : columns);
+    tensors[operand.name] = random_array(operand.dtype, shape, ++seed, RandomValues::small_integers);
+  }
+  Arguments arguments;
+  for (auto& [name, array] : tensors) arguments.tensors[name] = &array;
+  Kernel kernel = compile(schedule, options);
+  const Verification verified = verify(kernel, Device::cpu(), arguments);
+  EXPECT_TRUE(verified.passed) << verified.text();
+  EXPECT_EQ(verified.difference.largest, 0) << verified.text();
+  return kernel;
+}
+
+TEST(CpuCode, ProductsOfOddSizes) {
+  const std::int64_t lanes = cpu().vector_bytes / 4;
+  for (const std::int64_t columns :
+       {lanes, lanes + 1, 2 * lanes - 1, 3 * lanes, std::int64_t{49}, std::int64_t{131}}) {
+    for (const std::int64_t rows : {1, 13, 31, 32, 70})
+      expect_exact(
+          cpu_code(spmm_algorithm(rows, 57, columns, DType::f32), packed(weights_of(rows, 57)), cpu()));
+  }
+}
+
+TEST(CpuCode, EveryPointOfASmallProduct) {
+  const Algorithm algorithm = spmm_algorithm(37, 61, 83, DType::f32);
+  const auto matrix = std::make_shared<const WeightMatrix>(weights_of(37, 61));
+  const Space space = space_of("cpu_code", {algorithm, matrix, formats::csr()}, cpu());
+  const Points points = space.feasible();
+  ASSERT_FALSE(points.empty());
+  ASSERT_TRUE(space.usual());
+  for (std::size_t i = 0; i < points.size(); ++i) expect_exact(space.schedule(points[i]));
+}
+
+TEST(CpuCode, ResultsAndColumnsThatALaunchCounts) {
+  const Epilogue epilogue{.bias = true, .activation = Activation::relu};
+  expect_exact(cpu_code(spmm_algorithm(40, 33, 50, DType::f32, epilogue), packed(weights_of(40, 33)), cpu()));
+  const Algorithm open = spmm_algorithm(40, 33, Extent::any("N"), DType::f32);
+  for (const std::int64_t columns : {1, 16, 77})
+    expect_exact(cpu_code(open, packed(weights_of(40, 33)), cpu()), {.threads = 1}, columns);
+}
+
+TEST(CpuCode, SumsAreAssemblyOfTheirOwn) {
+  const Algorithm algorithm = spmm_algorithm(64, 128, 64, DType::f32);
+  const WeightMatrix weights = weights_of(64, 128);
+  if (runs_here("x86-64-v4")) {
+    const Kernel wide =
+        expect_exact(cpu_code(algorithm, packed(weights), with_vectors(64)), {.processor = "x86-64-v4"});
+    EXPECT_THAT(wide.assembly(), HasSubstr("{1to16}, %zmm31, %zmm0"));
+  }
+  if (runs_here("x86-64-v3")) {
+    const Kernel narrow =
+        expect_exact(cpu_code(algorithm, packed(weights), with_vectors(32)), {.processor = "x86-64-v3"});
+    EXPECT_THAT(narrow.assembly(), HasSubstr("vfmadd231ps\t%ymm15, %ymm14, %ymm0"));
+  }
+  if (runs_here("x86-64")) {
+    const Kernel plain =
+        expect_exact(cpu_code(algorithm, packed(weights), with_vectors(32)), {.processor = "x86-64"});
+    EXPECT_THAT(plain.assembly(), Not(HasSubstr("weft_sum_0")));
+  }
+}
+
+TEST(CpuCode, ColumnsWithoutVectorsKeepTheirOwnSums) {
+  const WeightMatrix weights = weights_of(20, 23);
+  for (const std::int64_t columns : {3, 35}) {
+    for (const std::int64_t tile : {1, 2, 16}) {
+      for (const bool unrolled : {false, true}) {
+        Schedule s(spmm_algorithm(20, 23, columns, DType::f32), packed(weights), cpu());
+        const auto [rows, row] = s.split(LoopName("m"), 10);
+        const auto [tiles, column] = s.split(LoopName("n"), tile);
+        s.reorder(tiles, rows, row, "k", column);
+        if (unrolled) s.unroll(column);
+        s.stage("B", shared, at = tiles).bake_values(row);
+        expect_exact(s);
+      }
+    }
+  }
+}
+
+TEST(CpuCode, WhatIsNotFiniteGoesWhereItIsStored) {
+  Array dense = random_array(DType::f32, {40, 48}, 5, RandomValues::small_integers);
+  for (std::int64_t i = 0; i < dense.size(); i += 2) dense.set(i, 0);
+  dense.set(48 * 3 + 1, std::numeric_limits<double>::infinity());
+  dense.set(48 * 33 + 7, std::numeric_limits<double>::quiet_NaN());
+  const WeightMatrix weights = from_dense(dense, "not finite");
+  const Algorithm algorithm = spmm_algorithm(40, 48, 35, DType::f32);
+  Array b = random_array(DType::f32, {48, 35}, 7, RandomValues::small_integers), c(DType::f32, {40, 35});
+  b.set(35 * 4 + 2, std::numeric_limits<double>::infinity());
+  const Verification verified = verify(compile(cpu_code(algorithm, packed(weights), cpu())), Device::cpu(),
+                                       {{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verified.passed) << verified.text();
+}
+
+TEST(CpuCode, NoPageIsWritableAndExecutable) {
+  const Kernel kernel =
+      compile(cpu_code(spmm_algorithm(64, 128, 64, DType::f32), packed(weights_of(64, 128)), cpu()));
+  std::ifstream maps("/proc/self/maps");
+  std::size_t executable = 0;
+  for (std::string line; std::getline(maps, line);) {
+    const std::string rights = line.substr(line.find(' ') + 1, 3);
+    EXPECT_NE(rights, "rwx") << line;
+    executable += rights[2] == 'x' ? 1 : 0;
+  }
+  EXPECT_GT(executable, 0);
+}
+
+TEST(CpuCode, RefusesWhatItIsNotFor) {
+  const auto reason = [](const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
+                         const Target& target, const CpuCode& knobs = {}) -> std::string {
+    try {
+      cpu_code(algorithm, std::make_shared<const SparseTensor>(pack(weights, format)), target, knobs);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  const WeightMatrix weights = weights_of(40, 33);
+  const Algorithm product = spmm_algorithm(40, 33, 64, DType::f32);
+  EXPECT_THAT(reason(product, weights, formats::ell(), cpu()), HasSubstr("formats::csr()"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), target_named("sm_80")), HasSubstr("sm_80 is no CPU"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(16)), HasSubstr("vectors of 16 bytes"));
+  EXPECT_THAT(reason(spmm_algorithm(40, 33, 7, DType::f32), weights, formats::csr(), cpu()),
+              HasSubstr("7 columns"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), cpu(), {.rows = 32}), HasSubstr("rows = 32"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(64), {.columns = 24}),
+              HasSubstr("a multiple of 16"));
+  const Convolution windows{.batch = 1, .channels = 3, .filters = 40, .image = {16, 16}, .filter = {3, 3}};
+  EXPECT_THAT(reason(convolution_algorithm(windows, DType::f32), weights_of(40, 27), formats::csr(), cpu()),
+              HasSubstr("columns of several indices"));
+  const WeightMatrix many = synthetic_layer({.rows = 800, .columns = 800, .sparsity = 0.2, .seed = 1});
+  EXPECT_THAT(reason(spmm_algorithm(800, 800, 64, DType::f32), many, formats::csr(), cpu()),
+              HasSubstr("at most 500000 entries"));
+}
+
+TEST(CpuCode, IsChosenForProductsThatAreWorthIt) {
+  const WeightMatrix weights = synthetic_layer({.rows = 512, .columns = 512, .sparsity = 0.8, .seed = 1});
+  const Choice choice = choose(spmm_algorithm(512, 512, 256, DType::f32), weights, with_vectors(64));
+  EXPECT_EQ(choice.first().recipe->name, "cpu_code") << choice.text();
+  const Choice narrow = choose(spmm_algorithm(512, 512, 4, DType::f32), weights, with_vectors(64));
+  EXPECT_EQ(narrow.first().recipe->name, "cpu_rows") << narrow.text();
+}
+
+}  // namespace
+}  // namespace weft
