@@ -19,6 +19,7 @@ using ir::Stmt;
 
 constexpr std::size_t least_products = 32;  ///< fewer are not worth a call
 constexpr std::int64_t bytes_of_value = 4;
+constexpr std::int64_t farthest_element = std::int64_t{1} << 27;  ///< as displacements reach
 constexpr std::int64_t vectors_of_displacement = 16;  ///< on average, where displacements are to be a byte
 /// A name of its own for each function, and of none for the text by which alike ones are known.
 constexpr const char* placeholder = "weft_sum_";
@@ -67,6 +68,13 @@ std::optional<std::int64_t> distance(const ir::Linear& from, const ir::Linear& t
     return a.coefficient == b.coefficient && ir::same(a.atom, b.atom);
   });
   return alike ? std::optional(to.constant - from.constant) : std::nullopt;
+}
+
+/// Whether no element is in two of the vectors that begin there: registers would not know of one another.
+bool are_apart(const std::set<std::int64_t>& vectors, std::int64_t lanes) {
+  return std::ranges::adjacent_find(vectors, [&](std::int64_t one, std::int64_t next) {
+           return next - one < lanes;
+         }) == vectors.end();
 }
 
 /// The constant of `sum = fma(constant, vector, sum)`.
@@ -159,6 +167,7 @@ std::optional<SumCoder::Sum> SumCoder::sum_of(std::span<const Stmt> statements) 
   }
   // Sums are loaded and stored once.
   if (products < std::max(least_products, 4 * sum.rows.size())) return std::nullopt;
+  if (sum.what.dense == sum.what.sums || !are_apart(sum.rows, registers_.lanes())) return std::nullopt;
   sum.what.of_dense = sum.first.expr();
   return sum;
 }
@@ -184,7 +193,7 @@ bool SumCoder::add(Sum& sum, const Stmt& statement) const {
   next.what.sums = sum.what.sums;
   if (sum.columns.empty()) sum.first = *place;
   const auto from_first = distance(sum.first, *place);
-  if (!from_first) return false;
+  if (!from_first || std::abs(*from_first) > farthest_element) return false;
   Column column{*from_first, {}};
   for (const ir::Store* store : stores_of(read->body)) {
     const auto factor = store != nullptr ? factor_of(*store, read->name) : std::nullopt;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/ir/clamped_read.h>
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/baked_entry.h>
@@ -73,9 +74,17 @@ class Baking {
  private:
   Reason other_shape(const std::string& found) const { return other_shape_than_baked(found, loop_); }
 
-  /// The buffer with a dimension for the rows in front of dimension `place`.
+  /// The buffer with a dimension for the rows in front of dimension `place`. Its last dimensions, those of
+  /// the sums, hold what loops reach: conditions that kept them inside of fewer elements may go.
   ir::BufferRef with_rows(const ir::BufferRef& buffer, std::ptrdiff_t place) const {
     std::vector<Expr> shape = buffer->shape;
+    const ir::Ranges ranges = ir::loop_ranges(program_.body);
+    const std::size_t before = shape.size() - std::min(shape.size(), nest_.place.size());
+    for (std::size_t i = 0; before + i < shape.size(); ++i) {
+      const auto most = ir::range_of(nest_.place[i], ranges).maximum;
+      const std::int64_t* extent = ir::integer_value(shape[before + i]);
+      if (most && extent != nullptr && *most >= *extent) shape[before + i] = *most + 1;
+    }
     shape.insert(shape.begin() + place, nest_.extent);
     return ir::make_buffer(buffer->name, buffer->dtype, buffer->scope, buffer->access, std::move(shape));
   }

@@ -158,10 +158,7 @@ class Stitch {
     copy.destination_begin = place(renamed);
     for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
     const std::vector<Expr> asked = conditions_of_tile(reading, reading.conditions);
-    // Copies that run ahead ask for more (precondition 9).
-    if (request_.depth == 1) {
-      if (auto refused = require_conditions_from_outside(loop.body, asked, buffer)) return *refused;
-    }
+    if (auto refused = require_conditions_from_outside(loop.body, asked, buffer)) return *refused;
     if (auto refused = require_same_conditions(reading, asked, buffer)) return *refused;
     for (const Expr& condition : asked) {
       const Expr own = ir::substitute(in_slots(condition), renamed);
@@ -339,19 +336,25 @@ class Stitch {
     });
   }
 
-  /// Whether the condition may keep what is read of other buffers inside of them.
+  /// Whether the condition may keep an access inside of its buffer.
+  bool keeps_inside(const Expr& condition, const ir::Buffer& buffer, const std::vector<Expr>& indices) const {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (!ir::share_an_atom(indices[i], condition)) continue;
+      ir::Ranges ranges = ranges_;
+      const Expr index = coordinates_.named(indices[i], ranges);
+      if (!ir::always(0 <= index && index < buffer.shape[i], ranges)) return true;
+    }
+    return false;
+  }
+
+  /// Whether it may keep what is read of other buffers, or the sums that are added to, inside of them.
   bool keeps_others_inside(const Expr& condition, const Stmt& then, const ir::BufferRef& buffer) const {
-    return ir::any<ir::Load>(then, [&](const ir::Load& load) {
-      if (load.buffer == buffer) return false;
-      if (is_written_where(condition, load.buffer)) return true;
-      for (std::size_t i = 0; i < load.indices.size(); ++i) {
-        if (!ir::share_an_atom(load.indices[i], condition)) continue;
-        ir::Ranges ranges = ranges_;
-        const Expr index = coordinates_.named(load.indices[i], ranges);
-        if (!ir::always(0 <= index && index < load.buffer->shape[i], ranges)) return true;
-      }
-      return false;
-    });
+    const bool of_sums = ir::any<ir::Store>(
+        then, [&](const ir::Store& store) { return keeps_inside(condition, *store.buffer, store.indices); });
+    return of_sums || ir::any<ir::Load>(then, [&](const ir::Load& load) {
+             return load.buffer != buffer && (is_written_where(condition, load.buffer) ||
+                                              keeps_inside(condition, *load.buffer, load.indices));
+           });
   }
 
   /// The body reads the tile, and asks no more what the copy has asked for it alone: where that does not

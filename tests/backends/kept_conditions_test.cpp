@@ -64,6 +64,33 @@ Schedule of_weights(const std::string& format, const char* target = "sm_80") {
   return schedule(spmm_algorithm(12, 20, 10, DType::f32), weights_in(format), target_named(target));
 }
 
+/// Sums of the rows that there are, none for those behind them: the loop is split once they are outside of
+/// it.
+TEST(KeptConditions, StitchKeepsSumsInside) {
+  const Tensor<f32, 2> a("A", {17, 10}), b("B", {12, 17}), c("C", {10, 12});
+  const Algorithm product = algorithm("product", c(n, m) = sum(k, a(k, n) * b(m, k)));
+  for (const char* target : {"sm_80", "cpu"}) {
+    Schedule s = schedule(product, target_named(target));
+    s.reorder(m, k, n).split(n = 4).stitch(std::string("A"), shared, at = m);
+    expect_right(s);
+  }
+}
+
+TEST(KeptConditions, BakedSumsHaveRoomForWhatLoopsReach) {
+  for (const bool vectors : {false, true}) {
+    for (const bool staged : {false, true}) {
+      Schedule s = of_weights("csr", "cpu");
+      const auto [rows, row] = s.split(m, 4);
+      s.reorder(rows, row, k, n);
+      const auto [columns, column] = s.split(n, 4);
+      if (vectors) s.vectorize(column);
+      if (staged) s.stage("B", shared, at = rows);
+      s.bake_values(row);
+      expect_right(s);
+    }
+  }
+}
+
 /// C[m, n] = sum(k, A[k, n] * B[k + m - 1]): B is read where 0 <= k + m - 1, which A does not need.
 TEST(KeptConditions, StitchKeepsOtherReadsInside) {
   const Tensor<f32, 2> a("A", {17, 10}), c("C", {8, 10});

@@ -360,8 +360,10 @@ TEST(Space, OfWhatARecipeIsFor) {
               ElementsAre("shfl_bw", "default"));
   EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), target_named("sm_80"))),
               ElementsAre("sparsert", "default"));
-  EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), target_named("cpu"))),
-              ElementsAre("cpu_rows", "default"));
+  Target cpu = target_named("cpu");
+  cpu.vector_bytes = 64;
+  EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), cpu)),
+              ElementsAre("cpu_rows", "cpu_code", "default"));
   EXPECT_THAT(names(spaces_for(grouped_problem(128, 64, 64, 64, DType::bf16), target_named("sm_75"))),
               ElementsAre("default"));
   for (const PairPattern pattern : {PairPattern{}, PairPattern{64, 16}}) {

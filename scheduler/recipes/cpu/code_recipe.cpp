@@ -27,8 +27,8 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
                        const Ceilings& ceilings) {
   constexpr double loads_of_cycle = 1.1, cycles_of_sum = 4, bytes_of_entry = 12;
   const std::int64_t lanes = target.vector_bytes / static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t most = target.vector_bytes == 64 ? most_rows_of_block : 14;
-  const std::int64_t rows = knob(point, "rows", std::min(most, std::max<std::int64_t>(1, problem.m)));
+  const std::int64_t rows =
+      knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, most_rows_of_code(target)));
   const std::int64_t columns = knob(point, "columns", std::min(filled_up(problem.n, lanes), 8 * lanes));
   const auto vectors = static_cast<double>(ceil_divide(problem.n, lanes));
   const auto blocks = static_cast<double>(ceil_divide(problem.m, rows));

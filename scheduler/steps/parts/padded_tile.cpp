@@ -17,8 +17,12 @@ namespace {
 std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::BufferRef& tile) {
   const auto copies =
       ir::find_all<ir::Copy>(program.body, [&](const ir::Copy& copy) { return copy.destination == tile; });
-  const bool one = copies.size() == 1 && !ir::stores_to(program.body, tile) && !copies.front()->asynchronous;
-  return one ? std::optional(*copies.front()) : std::nullopt;
+  if (copies.size() != 1 || ir::stores_to(program.body, tile)) return std::nullopt;
+  const ir::Copy& copy = *copies.front();
+  const bool in_panels = copy.destination_begin.size() == copy.source_begin.size() + 1 &&
+                         copy.coordinates.empty() && !copy.asynchronous;
+  const bool as_it_is = copy.destination_begin.size() == copy.source_begin.size();
+  return in_panels || as_it_is ? std::optional(copy) : std::nullopt;
 }
 
 /// An element of a tile, and where in the operand it comes from.
