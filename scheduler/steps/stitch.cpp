@@ -158,7 +158,9 @@ class Stitch {
     copy.destination_begin = place(renamed);
     for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
     const std::vector<Expr> asked = conditions_of_tile(reading, reading.conditions);
-    if (auto refused = require_conditions_from_outside(loop.body, asked, buffer)) return *refused;
+    made_inside_ = require_conditions_from_outside(loop.body, asked, buffer);
+    // Copies that run ahead ask for more first (precondition 9).
+    if (made_inside_ && request_.depth == 1) return *made_inside_;
     if (auto refused = require_same_conditions(reading, asked, buffer)) return *refused;
     for (const Expr& condition : asked) {
       const Expr own = ir::substitute(in_slots(condition), renamed);
@@ -169,6 +171,9 @@ class Stitch {
     const Stmt rest = with_tile(loop.body, buffer, asked, ir::load(tile, place(kept)));
     return ir::allocate(tile, ir::block({ir::copy(std::move(copy)), rest}));
   }
+
+  /// Why the tile cannot be gathered even so, of copies that run ahead.
+  const std::optional<Reason>& made_inside() const { return made_inside_; }
 
  private:
   /// What says where the tensor is read, is known where the tile is gathered: no copy inside makes it.
@@ -385,6 +390,7 @@ class Stitch {
   ir::Ranges ranges_;
   Expr kept_;  ///< the call that says which slot is read; undefined where all are
   std::string slot_name_;
+  std::optional<Reason> made_inside_;
   std::vector<ir::For> rows_of_tile_, columns_of_tile_;
   std::int64_t rows_ = 1, columns_ = 1;
 };
@@ -415,8 +421,14 @@ StepResult stitch_at(const ir::Program& program, const StepArguments& arguments,
     return buffer != nullptr && ir::reads(loop->body, buffer);
   });
   if (!read) return reads_no_such_input(program, request, context);
-  return with_copies(program, request.at, buffer,
-                     [&](const ir::For& loop) { return Stitch(program, context, request)(loop, buffer); });
+  std::optional<Reason> made_inside;
+  StepResult result = with_copies(program, request.at, buffer, [&](const ir::For& loop) {
+    Stitch stitch(program, context, request);
+    auto made = stitch(loop, buffer);
+    if (!made_inside) made_inside = stitch.made_inside();
+    return made;
+  });
+  return made_inside && std::holds_alternative<ir::Program>(result) ? StepResult(*made_inside) : result;
 }
 
 constexpr auto parameters = copy_parameters("\"B\"", shared_alone, "\"k.block\"");

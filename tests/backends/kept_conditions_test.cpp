@@ -76,6 +76,18 @@ TEST(KeptConditions, StitchKeepsSumsInside) {
   }
 }
 
+/// What says which slots are kept is copied inside the loop, behind where the copies ahead are gathered.
+TEST(KeptConditions, CopiesAheadAskNothingThatIsMadeInside) {
+  const Tensor<f32, 2, sparse> a("A", {39, 15});
+  const Tensor<f32, 2> x("X", {168, 15}), y("Y", {35, 39});
+  const Algorithm linear = algorithm("linear", y(n, m) = sum(k, a(m, k) * x(5 * n, k)));
+  const Format format = parse_format("n_m:V=16");
+  const WeightMatrix layer = synthetic_layer({.rows = 39, .columns = 15, .sparsity = 0.5, .seed = 4});
+  Schedule s = schedule(linear, pack(fitted(layer, format), format), target_named("sm_90a"));
+  s.stage("A.metadata", shared, at = "m.block");
+  EXPECT_THROW(s.stitch("A.values", shared, at = "m.block", depth = 4), UserError);
+}
+
 TEST(KeptConditions, BakedSumsHaveRoomForWhatLoopsReach) {
   for (const bool vectors : {false, true}) {
     for (const bool staged : {false, true}) {
