@@ -21,8 +21,6 @@ constexpr std::size_t least_products = 32;  ///< fewer are not worth a call
 constexpr std::int64_t bytes_of_value = 4;
 constexpr std::int64_t farthest_element = std::int64_t{1} << 27;  ///< as displacements reach
 constexpr std::int64_t vectors_of_displacement = 16;  ///< on average, where displacements are to be a byte
-/// A name of its own for each function, and of none for the text by which alike ones are known.
-constexpr const char* placeholder = "weft_sum_";
 
 /// Elements of a vector that statements ask for: those of a loop over lanes, or one.
 struct Asked {
@@ -150,10 +148,10 @@ std::optional<CodedSum> SumCoder::coded(std::span<const Stmt> statements) {
   if (registers_.bytes == 0) return std::nullopt;
   std::optional<Sum> sum = sum_of(statements);
   if (!sum) return std::nullopt;
-  const std::string text = text_of(*sum, placeholder);
-  const auto [known, fresh] = by_text_.try_emplace(text, fmt::format("{}{}", placeholder, by_text_.size()));
+  const auto [known, fresh] =
+      by_text_.try_emplace(text_of(*sum), fmt::format("weft_sum_{}", by_text_.size()));
   sum->what.name = known->second;
-  if (fresh) assembly_ += text_of(*sum, sum->what.name);
+  if (fresh) assembly_ += fmt::format(".p2align 6\n{}:\n{}", known->second, known->first);
   return std::move(sum->what);
 }
 
@@ -188,17 +186,15 @@ bool SumCoder::add(Sum& sum, const Stmt& statement) const {
   if (vector == nullptr || (sum.what.dense != nullptr && sum.what.dense != vector->buffer)) return false;
   const auto place = first_lane_of(*vector->buffer, vector->indices, asked, registers_.lanes());
   if (!place) return false;
-  Sum next;
-  next.what.dense = vector->buffer;
-  next.what.sums = sum.what.sums;
+  ir::BufferRef sums = sum.what.sums;
   if (sum.columns.empty()) sum.first = *place;
   const auto from_first = distance(sum.first, *place);
   if (!from_first || std::abs(*from_first) > farthest_element) return false;
   Column column{*from_first, {}};
   for (const ir::Store* store : stores_of(read->body)) {
     const auto factor = store != nullptr ? factor_of(*store, read->name) : std::nullopt;
-    if (!factor || (next.what.sums != nullptr && next.what.sums != store->buffer)) return false;
-    next.what.sums = store->buffer;
+    if (!factor || (sums != nullptr && sums != store->buffer)) return false;
+    sums = store->buffer;
     const auto row = first_lane_of(*store->buffer, store->indices, asked, registers_.lanes());
     if (!row || !row->terms.empty() || !is_nobody_behind(*store->buffer, asked.count)) return false;
     column.updates.push_back({row->constant, *factor});
@@ -207,21 +203,22 @@ bool SumCoder::add(Sum& sum, const Stmt& statement) const {
   for (const Update& update : column.updates) rows.insert(update.sum);
   if (column.updates.empty() || std::ssize(rows) > registers_.sums()) return false;
   sum.rows = std::move(rows);
-  sum.what.dense = next.what.dense;
-  sum.what.sums = next.what.sums;
+  sum.what.dense = vector->buffer;
+  sum.what.sums = std::move(sums);
   sum.columns.push_back(std::move(column));
   return true;
 }
 
-std::string SumCoder::text_of(const Sum& sum, const std::string& name) const {
-  const bool wide = registers_.bytes == 64;
+/// Without its name, so that functions that are alike are one. Its values have the local label 1.
+std::string SumCoder::text_of(const Sum& sum) const {
+  const bool wide = registers_.bytes == VectorRegisters::widest;
   const char* const vector = wide ? "%zmm" : "%ymm";
   const std::int64_t of_operand = registers_.sums(), of_value = of_operand + 1;
   // What a byte of displacement counts.
   const std::int64_t of_vectors = wide ? registers_.bytes : 1, of_values = wide ? bytes_of_value : 1;
   std::map<std::int64_t, std::int64_t> register_of;
   for (const std::int64_t row : sum.rows) register_of.emplace(row, std::ssize(register_of));
-  std::string text = fmt::format(".p2align 6\n{0}:\nleaq {0}.values(%rip), %rax\n", name);
+  std::string text = "leaq 1f(%rip), %rax\n";
   const auto out = std::back_inserter(text);
   // Moving on takes an instruction, which pays where it serves many vectors.
   const bool near = sum.columns.back().place * bytes_of_value <
@@ -252,7 +249,7 @@ std::string SumCoder::text_of(const Sum& sum, const std::string& name) const {
     const std::string place = sums.operand(row * bytes_of_value, text);
     fmt::format_to(out, "vmovups {}{}, {}\n", vector, number, place);
   }
-  fmt::format_to(out, "vzeroupper\nretq\n.p2align 6\n{}.values:\n{}", name, values);
+  fmt::format_to(out, "vzeroupper\nretq\n.p2align 6\n1:\n{}", values);
   return text;
 }
 

@@ -17,11 +17,10 @@
 #include <weft/weft.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace weft {
 namespace {

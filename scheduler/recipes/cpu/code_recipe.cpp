@@ -11,7 +11,7 @@ namespace {
 using namespace recipe_knobs;
 
 constexpr std::array<std::string_view, 2> sharers{"panels", "rows"};
-constexpr std::int64_t most_rows_of_block = 31;
+constexpr std::int64_t most_rows_of_block = VectorRegisters{VectorRegisters::widest}.sums();
 
 constexpr auto cpu_code_list = list_of(knob_of<&CpuCode::rows>("rows", most_rows_of_block),
                                        knob_of<&CpuCode::columns>("columns", most_tile),
@@ -26,9 +26,9 @@ using namespace bounds;
 Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                        const Ceilings& ceilings) {
   constexpr double loads_of_cycle = 1.1, cycles_of_sum = 4, bytes_of_entry = 12;
-  const std::int64_t lanes = target.vector_bytes / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t rows =
-      knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, most_rows_of_code(target)));
+      knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, registers_of(target).sums()));
   const std::int64_t columns = knob(point, "columns", std::min(filled_up(problem.n, lanes), 8 * lanes));
   const auto vectors = static_cast<double>(ceil_divide(problem.n, lanes));
   const auto blocks = static_cast<double>(ceil_divide(problem.m, rows));
@@ -60,7 +60,7 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
                               const SpaceOptions&) {
   const CpuNest nest = cpu_nest(problem.algorithm, problem.format, target);
   const CpuCode chosen = chosen_for({}, nest, problem.algorithm, target);
-  const std::int64_t lanes = target.vector_bytes / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t width = nest.width == 0 ? 8 * lanes : filled_up(nest.width, lanes);
   std::set<std::int64_t> rows{chosen.rows, ceil_divide(chosen.rows, 2)}, columns{chosen.columns};
   for (const std::int64_t panels : {1, 2, 4, 8, 16}) columns.insert(std::min(width, panels * lanes));

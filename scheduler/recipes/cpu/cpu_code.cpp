@@ -10,14 +10,9 @@ namespace {
 
 const RecipeNeeds needs{"cpu_code", "csr", "formats::csr()"};
 
-constexpr std::int64_t bytes_of_avx512 = 64, bytes_of_avx2 = 32;
 constexpr std::int64_t most_entries = 500'000;  ///< as bake_values takes on a CPU
 constexpr std::int64_t most_panels =
     8;  ///< that a block's code goes through: beyond that the copy is what costs
-
-std::int64_t lanes_of(const Target& target) {
-  return target.vector_bytes / static_cast<std::int64_t>(sizeof(float));
-}
 
 /// Rows or panels in parts that are alike, of at most so many.
 std::int64_t evenly(std::int64_t count, std::int64_t most) {
@@ -63,27 +58,23 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
                     most_entries));
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   const CpuCode chosen = chosen_for(knobs, nest, algorithm, target);
-  if (chosen.columns % lanes_of(target) != 0)
-    throw UserError("knobs of cpu_code do not fit the processor", algorithm.text(),
-                    fmt::format("columns = {}", chosen.columns),
-                    fmt::format("a multiple of {}, the elements of its vectors", lanes_of(target)));
+  if (chosen.columns % registers_of(target).lanes() != 0)
+    throw UserError(
+        "knobs of cpu_code do not fit the processor", algorithm.text(),
+        fmt::format("columns = {}", chosen.columns),
+        fmt::format("a multiple of {}, the elements of its vectors", registers_of(target).lanes()));
   return with_recipe_named(needs.name, given, [&] {
-    return steps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen, lanes_of(target));
+    return steps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen,
+                 registers_of(target).lanes());
   });
 }
 
 }  // namespace
 
-std::int64_t most_rows_of_code(const Target& target) {
-  constexpr std::int64_t of_avx512 = 31, of_avx2 = 14;
-  return target.vector_bytes == bytes_of_avx512 ? of_avx512 : of_avx2;
-}
-
 std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, std::int64_t entries,
                             const Target& target) {
   if (target.is_gpu()) return target.name + " is no CPU";
-  if (target.vector_bytes != bytes_of_avx512 && target.vector_bytes != bytes_of_avx2)
-    return fmt::format("vectors of {} bytes", target.vector_bytes);
+  if (!registers_of(target).known()) return fmt::format("vectors of {} bytes", target.vector_bytes);
   if (format.name != "csr") return format.text() + " is not csr";
   if (algorithm.takes_any_weights()) return "weights that a launch gives";
   if (entries > most_entries) return fmt::format("{} entries", entries);
@@ -95,17 +86,17 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
   for (const Operand& operand : algorithm.operands) {
     if (operand.dtype != DType::f32) return fmt::format("{} in {}", operand.name, name_of(operand.dtype));
   }
-  if (nest.vectors.empty() || (nest.width > 0 && nest.width < lanes_of(target)))
-    return fmt::format("{} columns, less than a vector of {}", nest.width, lanes_of(target));
+  if (nest.vectors.empty() || (nest.width > 0 && nest.width < registers_of(target).lanes()))
+    return fmt::format("{} columns, less than a vector of {}", nest.width, registers_of(target).lanes());
   return {};
 }
 
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
                    const Target& target) {
-  const std::int64_t lanes = lanes_of(target);
+  const std::int64_t lanes = registers_of(target).lanes();
   CpuCode chosen = knobs;
   if (chosen.rows == 0)
-    chosen.rows = evenly(extent_of(algorithm, nest.rows).value, most_rows_of_code(target));
+    chosen.rows = evenly(extent_of(algorithm, nest.rows).value, registers_of(target).sums());
   const std::int64_t panels = nest.width == 0 ? most_panels : ceil_divide(nest.width, lanes);
   if (chosen.columns == 0) {
     // What is beside the copy stays in the second cache, too.

@@ -2,6 +2,7 @@
 // multiplication with a constant. A recipe: it calls steps, as a user would.
 #pragma once
 
+#include <weft/scheduler/hardware/vector_registers.h>
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
 
 #include <cstdint>
@@ -32,8 +33,9 @@ WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})
 /// The knobs with those that are 0 chosen.
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
                    const Target& target);
-/// Rows whose sums registers hold beside a vector of the dense operand and, without AVX-512, a constant.
-std::int64_t most_rows_of_code(const Target& target);
+inline VectorRegisters registers_of(const Target& target) {
+  return {target.vector_bytes};
+}
 /// Why the recipe does not take the problem; nothing where it does. `entries`: stored ones.
 std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, std::int64_t entries,
                             const Target& target);
