@@ -30,7 +30,8 @@ function(weft_compile_together target)
   endif()
 endfunction()
 
-# For targets whose own code does little: what they call is in the rooms.
+# For targets whose own code does little: what has to be fast is in formats, the simulator, the reference and what weft
+# compiles itself. It takes a quarter to a third off the time of the compiler.
 function(weft_optimize_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
