@@ -226,6 +226,25 @@ void Emitter::call(const CodedSum& sum) {
   builder_.CreateCall(function, {pointer_to(*sum.dense, sum.of_dense), storage_of(*sum.sums).pointer});
 }
 
+void Emitter::emit(const CodedBlock& block, const ir::Stmt& sums) {
+  if (const auto* choice = sums.as<ir::If>())
+    return branch(
+        value(choice->condition), [&] { emit(block, choice->then); },
+        [&] { emit(block, choice->otherwise); });
+  const SumCoder::Leaf leaf = coder_.leaf(block, sums);
+  llvm::Type* pointer = builder_.getPtrTy();
+  const llvm::FunctionCallee function = module_.getOrInsertFunction(
+      leaf.sum.name,
+      llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, builder_.getInt32Ty()}, false));
+  const ir::Expr elements = ir::maximum(ir::minimum(block.elements, capabilities_.coded.lanes()), 0);
+  llvm::Value* stored = builder_.CreateZExtOrTrunc(value(elements), builder_.getInt32Ty());
+  stored = builder_.CreateSub(builder_.CreateShl(builder_.getInt32(1), stored), builder_.getInt32(1));
+  builder_.CreateCall(function, {pointer_to(*leaf.sum.dense, leaf.sum.of_dense),
+                                 pointer_to(*block.stored, block.place), stored});
+  for (const std::int64_t row : leaf.without)
+    statement(ir::substitute(block.zero_of_row, {{block.row, ir::integer(row)}}));
+}
+
 void Emitter::of(const ir::TensorOperation& s) {
   internal_check(false, s.instruction + " reached the emitter of " + program_.name);
 }
@@ -254,11 +273,18 @@ void Emitter::of(const ir::Let& s) {
 void Emitter::of(const ir::Allocate& s) {
   internal_check(!lanes_, "an allocation inside a vectorized loop");
   const ir::Buffer& buffer = *s.buffer;
+  coder_.allocated(s);
+  const auto block = coder_.block(s);
+  if (block && !block->results.defined()) return emit(*block, block->sums);
   const auto shared = shared_.find(&buffer);
   frame_.buffers[&buffer] = shared != shared_.end() ? shared->second : local_array(buffer);
   if (capabilities_.gpu && buffer.scope == ir::Scope::registers) clear_registers(frame_.buffers[&buffer]);
-  coder_.allocated(s);
-  statement(s.body);
+  if (block) {
+    emit(*block, block->sums);
+    statement(block->results);
+  } else {
+    statement(s.body);
+  }
   frame_.buffers.erase(&buffer);
 }
 

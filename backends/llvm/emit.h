@@ -121,6 +121,7 @@ class Emitter {
   llvm::Value* operand_of(const ir::Expr& argument, DType dtype);
   void clear_registers(const Storage& storage);
   void call(const CodedSum& sum);
+  void emit(const CodedBlock& block, const ir::Stmt& sums);
   Storage local_array(const ir::Buffer& buffer);
   void branch(llvm::Value* condition, const std::function<void()>& then,
               const std::function<void()>& otherwise);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <weft/backends/llvm/analysis.h>
+#include <weft/backends/llvm/coded_sums.h>
 #include <weft/backends/llvm/program_length.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/children.h>
@@ -190,6 +191,9 @@ void check_choices(const ThreadProgram& program) {
     const auto* loop = stmt.as<ir::For>();
     const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
     if (extent != nullptr && loop->kind == ir::LoopKind::vectorized) around *= *extent;
+    // Which of the first lanes are left is one mask for all.
+    const ir::Stmt* body = nullptr;
+    if (loop != nullptr && asked_of(*loop, body)) return again(again, *body, around);
     each_child(stmt, [&](const ir::Stmt& child) { again(again, child, around); });
   };
   if (program.program.body.defined()) count(count, program.program.body, 1);

@@ -56,6 +56,13 @@ std::optional<Bound> bound_of(const Expr& condition) {
   return zero != nullptr && *zero == 0 ? std::optional(Bound{compare->right, {}}) : std::nullopt;
 }
 
+Bound undivided(Bound bound) {
+  const Binary* quotient = as_binary(bound.index, BinaryOperator::divide);
+  const std::int64_t* divisor = quotient != nullptr ? integer_value(quotient->right) : nullptr;
+  if (divisor == nullptr || *divisor < 1) return bound;
+  return undivided({quotient->left, bound.end.defined() ? bound.end * *divisor : Expr()});
+}
+
 bool share_an_atom(const Expr& a, const Expr& b) {
   const std::vector<Expr> others = atoms_of(b);
   return std::ranges::any_of(atoms_of(a), [&](const Expr& atom) { return contains(others, atom); });

@@ -23,6 +23,9 @@ struct Bound {
 };
 std::optional<Bound> bound_of(const Expr& condition);
 
+/// The same bound of what is divided, where the index is a quotient.
+Bound undivided(Bound bound);
+
 /// Whether the expressions have a variable or a load in common, besides those inside of loads: then what one
 /// says may bound the other.
 bool share_an_atom(const Expr& a, const Expr& b);

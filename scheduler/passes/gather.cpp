@@ -29,7 +29,9 @@ class Gather {
   }
 
   GatherRuns runs() const { return {length_, unless_always(condition())}; }
-  Stmt operator()() const { return threads_ == 0 ? one_after_the_other() : shared_out(); }
+  Stmt operator()() const {
+    return threads_ > 0 ? shared_out() : is_vector() ? in_vectors() : one_after_the_other();
+  }
 
  private:
   std::int64_t size() const { return ir::element_bytes(*copy_.source); }
@@ -107,7 +109,8 @@ class Gather {
     for (std::size_t i = 0; i < copy_.source_begin.size(); ++i) {
       const Expr& index = copy_.source_begin[i];
       if (is_of_data(index)) continue;
-      for (const Expr& part : {ir::integer(0) <= index, index < copy_.source->shape[i]}) {
+      const ir::Bound bound = ir::undivided({index, copy_.source->shape[i]});
+      for (const Expr& part : {ir::integer(0) <= bound.index, bound.index < bound.end}) {
         if (!ir::always(part, ranges_) && !ir::contains(asked, part)) all = all && part;
       }
     }
@@ -200,6 +203,40 @@ class Gather {
                        zero_of(copy_.destination->dtype));
     });
     return ir::if_then(inside, copied, cleared);
+  }
+
+  /// Quotients and remainders may be one line of an image after the other.
+  bool steps_evenly(const Expr& offset) const {
+    return std::ranges::all_of(ir::linear(offset).terms, [&](const ir::Linear::Term& term) {
+      return term.atom.as<ir::Variable>() != nullptr || !ir::uses(term.atom, last());
+    });
+  }
+
+  /// Whether the last coordinate steps evenly through the source, and without gaps through the destination:
+  /// then a CPU copies its elements together, those outside of the source as zeros.
+  bool is_vector() const {
+    constexpr std::int64_t longest_vector = 1024;
+    const std::int64_t length = extent(copy_.extents.size() - 1);
+    const std::int64_t* step = ir::integer_value(copy_.destination->strides.back());
+    const auto stays = [&](const Expr& index) { return slope(index, length) == 0; };
+    const std::vector<Expr>& to = copy_.destination_begin;
+    return length > 1 && length <= longest_vector && step != nullptr && *step == 1 &&
+           slope(to.back(), length) == 1 && std::all_of(to.begin(), to.end() - 1, stays) &&
+           copy_.source->swizzle == 0 && steps_evenly(ir::offset_of(*copy_.source, copy_.source_begin));
+  }
+
+  Stmt in_vectors() const {
+    const Stmt zero =
+        ir::store(copy_.destination, copy_.destination_begin, zero_of(copy_.destination->dtype));
+    const Stmt moved =
+        ir::store(copy_.destination, copy_.destination_begin, ir::load(copy_.source, copy_.source_begin));
+    Stmt body = ir::if_then(asked_in_turn(condition()), moved, zero);
+    for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
+      const bool vector = i + 1 == copy_.coordinates.size();
+      body = ir::for_loop({copy_.coordinates[i], ir::integer(0), copy_.extents[i],
+                           vector ? ir::LoopKind::vectorized : ir::LoopKind::serial, copy_.step, body});
+    }
+    return body;
   }
 
   Stmt one_after_the_other() const {

@@ -43,7 +43,8 @@ struct Word {
   }
 };
 inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
-    thread{"thread"}, shared{"shared"}, registers{"registers"}, atomic{"atomic"}, second_pass{"second_pass"};
+    thread{"thread"}, shared{"shared"}, registers{"registers"}, shifted{"shifted"}, atomic{"atomic"},
+    second_pass{"second_pass"};
 
 /// A named argument of a step: `at = n.outer`.
 struct ArgumentName {

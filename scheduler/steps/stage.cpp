@@ -11,6 +11,7 @@
 #include <weft/scheduler/steps/parts/padding.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/read_guards.h>
+#include <weft/scheduler/steps/parts/shifted_copy.h>
 #include <weft/scheduler/steps/parts/staged_region.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
 
@@ -422,13 +423,16 @@ std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const std::v
 
 std::optional<Reason> check_place(const ir::Program& program, const StagingRequest& request) {
   if (auto missing = require_place(program, request)) return missing;
-  if (request.scope == "shared") return require_reached_together(program, request.at, 5);
+  if (request.scope != "registers") return require_reached_together(program, request.at, 5);
   return std::nullopt;
 }
 
 StepResult stage_at(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {
   const StagingRequest request = staging_request_of(arguments);
   if (auto refused = check_place(program, request)) return *refused;
+  const bool shifted = request.scope == "shifted";
+  if (shifted && context.target.is_gpu())
+    return Reason{2, "shifted copies for " + context.target.name, "a CPU; on a GPU: shared", request.tensor};
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
   const auto buffers = buffers_read(program, find_loops(program.body, request.at), request.tensor);
@@ -440,6 +444,9 @@ StepResult stage_at(const ir::Program& program, const StepArguments& arguments, 
       using Staged = std::variant<Stmt, Reason>;
       return behind_staged(loop.body, buffer, request.depth == 1, [&](const Stmt& body) -> Staged {
         if (auto refused = gathered_inside(body, buffer)) return *refused;
+        if (shifted)
+          return with_shifted_copy(body, buffer, program, context,
+                                   tile_name(program, buffer->name + ".shifted"));
         return request.scope == "shared" ? stage_shared(body, buffer, program, context, ring)
                                          : stage_registers(body, buffer, program, context.step);
       });
@@ -451,10 +458,10 @@ StepResult stage_at(const ir::Program& program, const StepArguments& arguments, 
   return result;
 }
 
-constexpr std::array<std::string_view, 2> scopes{"shared", "registers"};
+constexpr std::array<std::string_view, 3> scopes{"shared", "registers", "shifted"};
 constexpr auto parameters = copy_parameters("\"B\"", scopes, "k.outer");
 constexpr Precondition preconditions[]{loop_exists,
-                                       {2, "the scope is shared or registers"},
+                                       {2, "the scope is shared, registers or, on a CPU, shifted"},
                                        {3, "the loop's body reads the tensor, which is an input"},
                                        {4, "the region has a constant size"},
                                        copy_reached_together,

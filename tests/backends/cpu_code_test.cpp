@@ -97,6 +97,73 @@ TEST(CpuCode, EveryPointOfASmallProduct) {
   for (std::size_t i = 0; i < points.size(); ++i) expect_exact(space.schedule(points[i]));
 }
 
+WeightMatrix filters_of(const Convolution& of) {
+  return weights_of(of.filters, of.channels * of.filter[0] * of.filter[1]);
+}
+
+TEST(CpuCode, ConvolutionsOfOddSizes) {
+  const Convolution usual{.channels = 5, .filters = 40, .image = {14, 17}, .filter = {3, 3}, .pad = {1, 1}};
+  const auto changed = [&](const auto& change) {
+    Convolution convolution = usual;
+    change(convolution);
+    return convolution;
+  };
+  const std::vector<Convolution> all{
+      usual,
+      changed([](Convolution& c) { c.image = {7, 7}; }),
+      changed([](Convolution& c) {
+        c.image = {9, 33};
+        c.stride = {2, 2};
+      }),
+      changed([](Convolution& c) {
+        c.image = {20, 40};
+        c.stride = {1, 3};
+        c.dilation = {2, 2};
+      }),
+      changed([](Convolution& c) {
+        c.batch = 3;
+        c.pad = {0, 2};
+      }),
+      changed([](Convolution& c) {
+        c.filter = {5, 2};
+        c.filters = 71;
+      }),
+      changed([](Convolution& c) {
+        c.filter = {1, 1};
+        c.pad = {0, 0};
+      }),
+      changed([](Convolution& c) {
+        c.filter = {1, 1};
+        c.pad = {0, 0};
+        c.stride = {2, 2};
+        c.batch = 2;
+      }),
+  };
+  for (Convolution convolution : all) {
+    for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc, ImageLayout::chwn}) {
+      convolution.layout = layout;
+      const Algorithm algorithm = convolution_algorithm(convolution, DType::f32, {.bias = true});
+      const auto weights = packed(filters_of(convolution));
+      if (!why_no_cpu_code(algorithm, weights->format(), 1, cpu()).empty()) continue;
+      for (const std::int64_t lines : {0, 1, 3})
+        expect_exact(cpu_code(algorithm, weights, cpu(), {.lines = lines}));
+    }
+  }
+}
+
+TEST(CpuCode, ImagesInPaddedCopiesHaveSumsOfTheirOwn) {
+  if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
+  const Convolution usual{.channels = 16, .filters = 40, .image = {14, 14}, .filter = {3, 3}, .pad = {1, 1}};
+  for (const std::int64_t stride : {1, 2}) {
+    Convolution convolution = usual;
+    convolution.stride = {stride, stride};
+    const Schedule schedule = cpu_code(convolution_algorithm(convolution, DType::f32),
+                                       packed(filters_of(convolution)), with_vectors(64));
+    const Kernel kernel = expect_exact(schedule, {.processor = "x86-64-v4"});
+    EXPECT_THAT(kernel.assembly(), HasSubstr("{1to16}, %zmm31, %zmm0"));
+  }
+}
+
 TEST(CpuCode, ResultsAndColumnsThatALaunchCounts) {
   const Epilogue epilogue{.bias = true, .activation = Activation::relu};
   expect_exact(cpu_code(spmm_algorithm(40, 33, 50, DType::f32, epilogue), packed(weights_of(40, 33)), cpu()));
@@ -189,9 +256,10 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
   EXPECT_THAT(reason(product, weights, formats::csr(), cpu(), {.rows = 32}), HasSubstr("rows = 32"));
   EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(64), {.columns = 24}),
               HasSubstr("a multiple of 16"));
-  const Convolution windows{.batch = 1, .channels = 3, .filters = 40, .image = {16, 16}, .filter = {3, 3}};
-  EXPECT_THAT(reason(convolution_algorithm(windows, DType::f32), weights_of(40, 27), formats::csr(), cpu()),
-              HasSubstr("columns of several indices"));
+  const Convolution narrow{.batch = 1, .channels = 3, .filters = 40, .image = {5, 5}, .filter = {3, 3}};
+  EXPECT_THAT(
+      reason(convolution_algorithm(narrow, DType::f32), weights_of(40, 27), formats::csr(), with_vectors(64)),
+      HasSubstr("3 pixels of a line"));
   const WeightMatrix many = synthetic_layer({.rows = 800, .columns = 800, .sparsity = 0.2, .seed = 1});
   EXPECT_THAT(reason(spmm_algorithm(800, 800, 64, DType::f32), many, formats::csr(), cpu()),
               HasSubstr("at most 500000 entries"));

@@ -13,9 +13,9 @@ using namespace recipe_knobs;
 constexpr std::array<std::string_view, 2> sharers{"panels", "rows"};
 constexpr std::int64_t most_rows_of_block = VectorRegisters{VectorRegisters::widest}.sums();
 
-constexpr auto cpu_code_list = list_of(knob_of<&CpuCode::rows>("rows", most_rows_of_block),
-                                       knob_of<&CpuCode::columns>("columns", most_tile),
-                                       knob_of<&CpuCode::threads>("threads", 1, 1, sharers));
+constexpr auto cpu_code_list = list_of(
+    knob_of<&CpuCode::rows>("rows", most_rows_of_block), knob_of<&CpuCode::columns>("columns", most_tile),
+    knob_of<&CpuCode::lines>("lines", most_tile), knob_of<&CpuCode::threads>("threads", 1, 1, sharers));
 
 using namespace bounds;
 
@@ -30,7 +30,9 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   const std::int64_t rows =
       knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, registers_of(target).sums()));
   const std::int64_t columns = knob(point, "columns", std::min(filled_up(problem.n, lanes), 8 * lanes));
-  const auto vectors = static_cast<double>(ceil_divide(problem.n, lanes));
+  constexpr double of_lines = 1.15;  // vectors that end with a line are not full
+  const double vectors =
+      static_cast<double>(ceil_divide(problem.n, lanes)) * (problem.convolution ? of_lines : 1);
   const auto blocks = static_cast<double>(ceil_divide(problem.m, rows));
   const double empty = std::pow(1 - problem.density(), static_cast<double>(rows));
   const double kept = blocks * static_cast<double>(problem.k) * (1 - empty);
@@ -62,11 +64,17 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
   const CpuCode chosen = chosen_for({}, nest, problem.algorithm, target);
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t width = nest.width == 0 ? 8 * lanes : filled_up(nest.width, lanes);
-  std::set<std::int64_t> rows{chosen.rows, ceil_divide(chosen.rows, 2)}, columns{chosen.columns};
-  for (const std::int64_t panels : {1, 2, 4, 8, 16}) columns.insert(std::min(width, panels * lanes));
+  std::set<std::int64_t> rows{chosen.rows, ceil_divide(chosen.rows, 2)}, columns{chosen.columns},
+      lines{chosen.lines};
+  if (nest.lines.empty()) {
+    for (const std::int64_t panels : {1, 2, 4, 8, 16}) columns.insert(std::min(width, panels * lanes));
+  } else {
+    for (const std::int64_t parts : {1, 2, 4, 8}) lines.insert(ceil_divide(nest.height, parts));
+  }
   RecipeChoices choices;
   choices.knobs = {{"rows", {rows.begin(), rows.end()}},
                    {"columns", {columns.begin(), columns.end()}},
+                   {"lines", {lines.begin(), lines.end()}},
                    {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}}};
   return choices;
 }

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace weft {
@@ -13,6 +15,8 @@ const RecipeNeeds needs{"cpu_code", "csr", "formats::csr()"};
 constexpr std::int64_t most_entries = 500'000;  ///< as bake_values takes on a CPU
 constexpr std::int64_t most_panels =
     8;  ///< that a block's code goes through: beyond that the copy is what costs
+
+constexpr std::int64_t most_idle = 4;  ///< of a vector's lanes one in so many has a pixel, at least
 
 /// Rows or panels in parts that are alike, of at most so many.
 std::int64_t evenly(std::int64_t count, std::int64_t most) {
@@ -28,20 +32,101 @@ std::int64_t summed(const Algorithm& algorithm) {
   return count;
 }
 
-Schedule steps(Schedule schedule, const CpuNest& nest, const CpuCode& knobs, std::int64_t lanes) {
-  require_sum(schedule);
-  const SplitLoops rows = schedule.split(LoopName(nest.rows), knobs.rows);
-  const SplitLoops columns = schedule.split(LoopName(nest.vectors), knobs.columns);
-  const bool of_panels = knobs.columns > lanes;
-  const SplitLoops panels = of_panels ? schedule.split(columns.inner, lanes) : SplitLoops{{}, columns.inner};
-  std::vector<LoopName> order{columns.outer, rows.outer};
-  if (of_panels) order.push_back(panels.outer);
-  order.insert(order.end(), {rows.inner, LoopName(nest.sum), panels.inner});
-  schedule.reorder(order).vectorize(panels.inner);
-  schedule.stage(nest.dense, shared, at = columns.outer);
-  schedule.bake_values(rows.inner);
-  schedule.parallel(knobs.threads == CpuThreads::rows ? rows.outer : columns.outer);
-  return schedule;
+/// An image whose lines are read apart: through windows, or with pixels that lie apart.
+bool has_lines(const CpuNest& nest) {
+  return !nest.lines.empty();
+}
+
+/// The steps of a point.
+class Steps {
+ public:
+  Steps(Schedule schedule, const CpuNest& nest, const CpuCode& knobs, std::int64_t lanes)
+      : schedule_(std::move(schedule)), nest_(nest), knobs_(knobs), lanes_(lanes) {}
+
+  Schedule operator()() && {
+    require_sum(schedule_);
+    const SplitLoops rows = schedule_.split(LoopName(nest_.rows), knobs_.rows);
+    cut_columns();
+    std::vector<LoopName> order(nest_.others.begin(), nest_.others.end());
+    order.insert(order.end(), {copied_, rows.outer});
+    order.insert(order.end(), panels_.begin(), panels_.end());
+    order.insert(order.end(), {rows.inner, LoopName(nest_.sum), vector_});
+    schedule_.reorder(order).vectorize(vector_);
+    const bool is_matrix = nest_.fused.empty() && nest_.others.empty() && !has_lines(nest_);
+    schedule_.stage(nest_.dense, is_matrix ? shared : shifted, at = copied_);
+    schedule_.bake_values(rows.inner);
+    schedule_.parallel(knobs_.threads == CpuThreads::rows ? rows.outer : shared_panels());
+    return std::move(schedule_);
+  }
+
+ private:
+  /// Into what is copied at a time, its panels, and their vectors.
+  void cut_columns() {
+    if (has_lines(nest_)) {
+      const SplitLoops lines = schedule_.split(LoopName(nest_.lines), knobs_.lines);
+      const SplitLoops pixels = schedule_.split(LoopName(nest_.vectors), lanes_);
+      copied_ = lines.outer;
+      panels_ = {lines.inner, pixels.outer};
+      vector_ = pixels.inner;
+      return;
+    }
+    const LoopName all = nest_.fused.empty()
+                             ? LoopName(nest_.vectors)
+                             : schedule_.fuse(std::vector<LoopName>(nest_.fused.begin(), nest_.fused.end()));
+    const SplitLoops columns = schedule_.split(all, knobs_.columns);
+    copied_ = columns.outer;
+    vector_ = columns.inner;
+    if (knobs_.columns <= lanes_) return;
+    const SplitLoops panels = schedule_.split(columns.inner, lanes_);
+    panels_ = {panels.outer};
+    vector_ = panels.inner;
+  }
+
+  /// The loop over what is copied at a time, or over images where those are more.
+  LoopName shared_panels() const {
+    if (nest_.others.empty()) return copied_;
+    const std::int64_t all = has_lines(nest_) ? nest_.height : nest_.width;
+    const std::int64_t copies = ceil_divide(all, has_lines(nest_) ? knobs_.lines : knobs_.columns);
+    const Extent images = extent_of(schedule_.algorithm(), nest_.others.front());
+    return images.is_static() && images.value > copies ? LoopName(nest_.others.front()) : copied_;
+  }
+
+  Schedule schedule_;
+  const CpuNest& nest_;
+  CpuCode knobs_;
+  std::int64_t lanes_;
+  LoopName copied_, vector_;
+  std::vector<LoopName> panels_;
+};
+
+/// Bytes of the copies of so many lines of an image, one for each column of the filter.
+std::int64_t bytes_of_lines(const Algorithm& algorithm, const CpuNest& nest, std::int64_t lines,
+                            std::int64_t lanes) {
+  const auto dense = std::ranges::find(algorithm.factors, dense_operand(algorithm), &TensorAccess::operand);
+  std::int64_t bytes = sizeof(float);
+  for (const AffineIndex& place : dense->indices) {
+    std::int64_t span = 1, shifts = 1;
+    bool of_vectors = false;
+    for (const auto& [name, coefficient] : place.terms) {
+      of_vectors |= name == nest.vectors;
+      const std::int64_t count = name == nest.lines                ? lines
+                                 : algorithm.index(name).reduction ? extent_of(algorithm, name).value
+                                                                   : 1;
+      if (algorithm.index(name).reduction) shifts *= count;
+      span += std::abs(coefficient) * std::max<std::int64_t>(count - 1, 0);
+    }
+    bytes *= of_vectors ? shifts * bounds::filled_up(nest.width, lanes) : span;
+  }
+  return bytes;
+}
+
+/// As many as half of the second cache holds.
+std::int64_t lines_of(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
+  std::int64_t most = nest.height;
+  while (most > 1 &&
+         bytes_of_lines(algorithm, nest, most, registers_of(target).lanes()) > target.second_cache_bytes / 2)
+    --most;
+  return evenly(nest.height, most);
 }
 
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
@@ -53,8 +138,8 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   if (!reason.empty())
     refuse_recipe(
         needs, algorithm, reason,
-        fmt::format("f32 weights of at most {} entries and a product, on a CPU with AVX2 or AVX-512; else "
-                    "cpu_rows or default_schedule(algorithm, weights, target)",
+        fmt::format("f32 weights of at most {} entries and a product or a convolution, on a CPU with AVX2 or "
+                    "AVX-512; else cpu_rows or default_schedule(algorithm, weights, target)",
                     most_entries));
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   const CpuCode chosen = chosen_for(knobs, nest, algorithm, target);
@@ -64,8 +149,8 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
         fmt::format("columns = {}", chosen.columns),
         fmt::format("a multiple of {}, the elements of its vectors", registers_of(target).lanes()));
   return with_recipe_named(needs.name, given, [&] {
-    return steps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen,
-                 registers_of(target).lanes());
+    return Steps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen,
+                 registers_of(target).lanes())();
   });
 }
 
@@ -80,14 +165,14 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
   if (entries > most_entries) return fmt::format("{} entries", entries);
   const CpuNest nest = cpu_nest(algorithm, format, target);
   if (nest.rows.empty()) return "the results do not go by rows of the weights";
-  if (nest.windows || nest.scattered || !nest.fused.empty() || !nest.others.empty())
-    return "columns of several indices, as pixels are";
   if (std::string reason = why_no_sum(algorithm); !reason.empty()) return reason;
   for (const Operand& operand : algorithm.operands) {
     if (operand.dtype != DType::f32) return fmt::format("{} in {}", operand.name, name_of(operand.dtype));
   }
-  if (nest.vectors.empty() || (nest.width > 0 && nest.width < registers_of(target).lanes()))
-    return fmt::format("{} columns, less than a vector of {}", nest.width, registers_of(target).lanes());
+  const std::int64_t least = registers_of(target).lanes() / (has_lines(nest) ? most_idle : 1);
+  if (nest.vectors.empty() || (nest.width > 0 && nest.width < least))
+    return fmt::format("{} {}, less than {} of a vector's", nest.width,
+                       has_lines(nest) ? "pixels of a line" : "columns", least);
   return {};
 }
 
@@ -97,15 +182,21 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
   CpuCode chosen = knobs;
   if (chosen.rows == 0)
     chosen.rows = evenly(extent_of(algorithm, nest.rows).value, registers_of(target).sums());
+  if (chosen.lines == 0) chosen.lines = has_lines(nest) ? lines_of(algorithm, nest, target) : 1;
   const std::int64_t panels = nest.width == 0 ? most_panels : ceil_divide(nest.width, lanes);
-  if (chosen.columns == 0) {
+  if (has_lines(nest)) {
+    chosen.columns = std::max(chosen.columns, lanes);
+  } else if (chosen.columns == 0) {
     // What is beside the copy stays in the second cache, too.
     const std::int64_t fit = target.second_cache_bytes / 2 / (target.vector_bytes * summed(algorithm));
     chosen.columns = lanes * evenly(panels, std::clamp<std::int64_t>(fit, 1, most_panels));
   }
   if (chosen.threads == CpuThreads::chosen) {
-    constexpr std::int64_t least_groups = 4;
-    chosen.threads = panels * lanes >= least_groups * chosen.columns ? CpuThreads::panels : CpuThreads::rows;
+    constexpr std::int64_t least_copies = 4;
+    std::int64_t copies = has_lines(nest) ? nest.height / chosen.lines : panels * lanes / chosen.columns;
+    for (const std::string& other : nest.others)
+      copies *= std::max<std::int64_t>(1, extent_of(algorithm, other).value);
+    chosen.threads = copies >= least_copies ? CpuThreads::panels : CpuThreads::rows;
   }
   return chosen;
 }

@@ -15,17 +15,19 @@ namespace weft {
 struct CpuCode {
   std::int64_t rows = 0;     ///< rows of a block: a register of sums each
   std::int64_t columns = 0;  ///< columns that are copied at a time, whole vectors of them
+  std::int64_t lines = 0;    ///< of an image that are copied at a time, in place of columns
   CpuThreads threads = CpuThreads::chosen;
 };
 
 /// They by name.
 std::span<const KnobField<CpuCode>> cpu_code_knobs();
 
-/// For a CPU with AVX2 and FMA or AVX-512, f32 weights in csr of at most 500,000 entries, and products
-/// whose columns are one index: SpMM, linear layers. A vector of a row
-/// of the dense operand is read once and multiplied with the constants of all rows of a block that keep its
-/// column; the code of a block goes through all vectors of the columns that were copied before the next
-/// block's does. New weights are new code. UserError as cpu_rows(), and for more entries.
+/// For a CPU with AVX2 and FMA or AVX-512, and f32 weights in csr of at most 500,000 entries: SpMM, linear
+/// layers, convolutions in every layout. A vector of a row of the dense operand is read once and multiplied
+/// with the constants of all rows of a block that keep its column; the code of a block goes through all
+/// vectors of the columns, or of the lines of an image, that were copied before the next block's does. Of an
+/// image there is a copy for each column of the filter, so that vectors of pixels are aligned whatever column
+/// and stride there is. New weights are new code. UserError as cpu_rows(), and for more entries.
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuCode& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})

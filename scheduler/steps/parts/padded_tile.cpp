@@ -12,6 +12,16 @@
 namespace weft::steps {
 namespace {
 
+/// Whether the copy counts the elements of its tile, and fills them all.
+bool counts_elements(const ir::Copy& copy) {
+  if (copy.coordinates.empty() || copy.inside.defined()) return false;
+  return std::ranges::equal(copy.coordinates, copy.destination_begin,
+                            [](const std::string& name, const Expr& place) {
+                              const auto* variable = place.as<ir::Variable>();
+                              return variable != nullptr && variable->name == name;
+                            });
+}
+
 /// The only copy into the tile, where nothing else writes there; of a tile in panels that of one panel, whose
 /// number it has as a variable of the loop over all of them.
 std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::BufferRef& tile) {
@@ -19,6 +29,7 @@ std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::Buf
       ir::find_all<ir::Copy>(program.body, [&](const ir::Copy& copy) { return copy.destination == tile; });
   if (copies.size() != 1 || ir::stores_to(program.body, tile)) return std::nullopt;
   const ir::Copy& copy = *copies.front();
+  if (counts_elements(copy)) return copy.asynchronous ? std::nullopt : std::optional(copy);
   const bool in_panels = copy.destination_begin.size() == copy.source_begin.size() + 1 &&
                          copy.coordinates.empty() && !copy.asynchronous;
   const bool as_it_is = copy.destination_begin.size() == copy.source_begin.size();
@@ -30,19 +41,10 @@ class PaddedElement {
  public:
   PaddedElement(const ir::Copy& copy, const ir::Load& load, const Coordinates& coordinates, ir::Ranges ranges)
       : copy_(copy), coordinates_(coordinates), ranges_(std::move(ranges)) {
-    const std::size_t panels = copy.destination_begin.size() - copy.source_begin.size();
-    ir::Substitution own;
-    for (std::size_t i = 0; i < panels; ++i) {
-      const auto* panel = copy.destination_begin[i].as<ir::Variable>();
-      copied_ = copied_ && panel != nullptr && holds(0 <= load.indices[i]) &&
-                holds(load.indices[i] < copy.destination->shape[i]);
-      if (panel != nullptr) own[panel->name] = load.indices[i];
-    }
-    for (std::size_t i = 0; i < copy.source_begin.size(); ++i) {
-      const Expr place = load.indices[i + panels] - copy.destination_begin[i + panels];
-      copied_ = copied_ && holds(0 <= place) && holds(place < copy.extents[i]);
-      sources_.push_back(ir::linear(place + ir::substitute(copy.source_begin[i], own)).expr());
-    }
+    if (copy.coordinates.empty())
+      take(load);
+    else
+      take_counted(load);
   }
 
   /// Whether the copy filled the place, whatever the loops and coordinates are.
@@ -54,14 +56,43 @@ class PaddedElement {
     if (!bound) return false;
     const Expr index = ir::linear(bound->index).expr();
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      if (ir::same(index, sources_[i]) &&
-          (!bound->end.defined() || ir::same(bound->end, copy_.source->shape[i])))
-        return true;
+      const ir::Bound own = ir::undivided({sources_[i], copy_.source->shape[i]});
+      const bool of_own = ir::same(index, ir::linear(own.index).expr()) &&
+                          (!bound->end.defined() || ir::same(bound->end, own.end));
+      const bool of_quotient = ir::same(index, sources_[i]) &&
+                               (!bound->end.defined() || ir::same(bound->end, copy_.source->shape[i]));
+      if (of_own || of_quotient) return true;
     }
     return false;
   }
 
  private:
+  void take(const ir::Load& load) {
+    const std::size_t panels = copy_.destination_begin.size() - copy_.source_begin.size();
+    ir::Substitution own;
+    for (std::size_t i = 0; i < panels; ++i) {
+      const auto* panel = copy_.destination_begin[i].as<ir::Variable>();
+      copied_ = copied_ && panel != nullptr && holds(0 <= load.indices[i]) &&
+                holds(load.indices[i] < copy_.destination->shape[i]);
+      if (panel != nullptr) own[panel->name] = load.indices[i];
+    }
+    for (std::size_t i = 0; i < copy_.source_begin.size(); ++i) {
+      const Expr place = load.indices[i + panels] - copy_.destination_begin[i + panels];
+      copied_ = copied_ && holds(0 <= place) && holds(place < copy_.extents[i]);
+      sources_.push_back(ir::linear(place + ir::substitute(copy_.source_begin[i], own)).expr());
+    }
+  }
+
+  void take_counted(const ir::Load& load) {
+    ir::Substitution own;
+    for (std::size_t i = 0; i < load.indices.size(); ++i) {
+      copied_ = copied_ && holds(0 <= load.indices[i]) && holds(load.indices[i] < copy_.extents[i]);
+      own[copy_.coordinates[i]] = load.indices[i];
+    }
+    for (const Expr& source : copy_.source_begin)
+      sources_.push_back(ir::linear(ir::substitute(source, own)).expr());
+  }
+
   bool holds(const Expr& condition) {
     const Expr named = coordinates_.named(condition, ranges_);
     return ir::always(named, ranges_);
