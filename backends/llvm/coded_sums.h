@@ -51,7 +51,7 @@ struct CodedBlock {
   ir::BufferRef stored;  ///< the results or, where more is done with them, the array of the sums
   ir::Expr place;        ///< offset of the element that the second argument points to
   std::int64_t between_stored = 0, between_sums = 0;  ///< elements from row to row
-  ir::Expr elements;                                  ///< of a row, that are stored, as in EachRow
+  ir::Expr elements;                                  ///< those of a row that are stored, as in EachRow
   ir::Stmt results;  ///< what is done with the sums; undefined where they are stored as results
 };
 

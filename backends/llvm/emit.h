@@ -165,6 +165,7 @@ class Emitter {
   llvm::Value* of(const ir::Call& e);
   llvm::Value* binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
   llvm::Value* floor_quotient(const ir::Binary& e, llvm::Value* a, llvm::Value* b);
+  bool is_read_by_lanes(const ir::Expr& expr) const;
   bool differs_between_lanes(const ir::Expr& expr) const;
   llvm::Value* lazy_branch(llvm::Value* condition, const ir::Expr& expr);
   bool is_non_negative(const ir::Expr& expr) const;

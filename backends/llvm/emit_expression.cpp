@@ -200,6 +200,13 @@ llvm::Value* Emitter::of(const ir::Select& e) {
     return builder_.CreateSelect(condition, a, b);
   }
   if (is_vector(condition)) {
+    if (is_lazy(e.when_true) && !is_lazy(e.when_false) && is_read_by_lanes(e.when_true)) {
+      llvm::Value* outer = lanes_->mask;
+      lanes_->mask = outer != nullptr ? builder_.CreateAnd(outer, condition) : condition;
+      llvm::Value* read = value(e.when_true);
+      lanes_->mask = outer;
+      return builder_.CreateSelect(condition, read, spread(value(e.when_false)));
+    }
     llvm::Value* a = lazy_branch(condition, e.when_true);
     llvm::Value* b = lazy_branch(builder_.CreateNot(condition), e.when_false);
     return builder_.CreateSelect(condition, a, b);
@@ -218,6 +225,13 @@ llvm::Value* Emitter::of(const ir::Select& e) {
   result->addIncoming(a, a_end);
   result->addIncoming(b, b_end);
   return result;
+}
+
+/// Whether it is read under a mask, which needs no branch around it.
+bool Emitter::is_read_by_lanes(const ir::Expr& expr) const {
+  const auto* load = expr.as<ir::Load>();
+  return load != nullptr && !capabilities_.gpu && load->buffer->swizzle == 0 &&
+         access_of(*load->buffer, ir::offset_of(*load->buffer, load->indices)).pattern == Pattern::contiguous;
 }
 
 bool Emitter::differs_between_lanes(const ir::Expr& expr) const {

@@ -226,11 +226,10 @@ class Gather {
   }
 
   Stmt in_vectors() const {
-    const Stmt zero =
-        ir::store(copy_.destination, copy_.destination_begin, zero_of(copy_.destination->dtype));
-    const Stmt moved =
-        ir::store(copy_.destination, copy_.destination_begin, ir::load(copy_.source, copy_.source_begin));
-    Stmt body = ir::if_then(asked_in_turn(condition()), moved, zero);
+    const Expr inside = unless_always(asked_in_turn(condition()));
+    Expr moved = ir::load(copy_.source, copy_.source_begin);
+    if (inside.defined()) moved = ir::select(inside, moved, zero_of(copy_.destination->dtype));
+    Stmt body = ir::store(copy_.destination, copy_.destination_begin, moved);
     for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
       const bool vector = i + 1 == copy_.coordinates.size();
       body = ir::for_loop({copy_.coordinates[i], ir::integer(0), copy_.extents[i],

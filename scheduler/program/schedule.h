@@ -165,6 +165,8 @@ class Schedule {
     return step("peel", {argument(loop.value), number, NamedArgument(rest)...}, loop.place);
   }
   /// `.stage("B", shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
+  /// `.stage("B", shifted, at = p.outer)`: on a CPU, what each column of a filter reads lies apart, in
+  /// vectors.
   /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
   /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
   template <class... Rest>

@@ -485,7 +485,9 @@ constinit const StepKind stage{
         "and where another loop goes through whole vectors of a matrix, what each of its iterations reads "
         "lies "
         "together; nobody asks where an image ends once the copy is zero outside of it and all weights are "
-        "finite. "
+        "finite. A shifted copy has what each column of a filter reads of a line apart, vectors of pixels "
+        "one "
+        "behind the other and all aligned, whatever the stride is. "
         "With a depth beyond 1 the copies go to that many buffers in turn, and a GPU starts them depth - 1 "
         "iterations ahead.",
     .parameters = parameters,

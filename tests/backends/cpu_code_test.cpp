@@ -147,7 +147,21 @@ TEST(CpuCode, ConvolutionsOfOddSizes) {
       if (!why_no_cpu_code(algorithm, weights->format(), 1, cpu()).empty()) continue;
       for (const std::int64_t lines : {0, 1, 3})
         expect_exact(cpu_code(algorithm, weights, cpu(), {.lines = lines}));
+      if (runs_here("x86-64-v3"))
+        expect_exact(cpu_code(algorithm, weights, with_vectors(32)), {.processor = "x86-64-v3"});
     }
+  }
+}
+
+/// Vectors of which a launch or a loop outside says how many elements there are.
+TEST(CpuCode, ResultsLeaveFromTheRegisters) {
+  if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
+  const WeightMatrix weights = weights_of(70, 64);
+  for (const std::int64_t columns : {30, 48, 77, 200}) {
+    const Kernel kernel =
+        expect_exact(cpu_code(spmm_algorithm(70, 64, columns, DType::f32), packed(weights), with_vectors(64)),
+                     {.processor = "x86-64-v4"});
+    EXPECT_THAT(kernel.assembly(), HasSubstr("{%k1}"));
   }
 }
 

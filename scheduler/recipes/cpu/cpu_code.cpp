@@ -16,7 +16,7 @@ constexpr std::int64_t most_entries = 500'000;  ///< as bake_values takes on a C
 constexpr std::int64_t most_panels =
     8;  ///< that a block's code goes through: beyond that the copy is what costs
 
-constexpr std::int64_t most_idle = 4;  ///< of a vector's lanes one in so many has a pixel, at least
+constexpr std::int64_t most_idle = 4;  ///< one lane in so many has a pixel, at least
 
 /// Rows or panels in parts that are alike, of at most so many.
 std::int64_t evenly(std::int64_t count, std::int64_t most) {

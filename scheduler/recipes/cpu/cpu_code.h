@@ -15,7 +15,7 @@ namespace weft {
 struct CpuCode {
   std::int64_t rows = 0;     ///< rows of a block: a register of sums each
   std::int64_t columns = 0;  ///< columns that are copied at a time, whole vectors of them
-  std::int64_t lines = 0;    ///< of an image that are copied at a time, in place of columns
+  std::int64_t lines = 0;    ///< lines of an image that are copied at a time, in place of columns
   CpuThreads threads = CpuThreads::chosen;
 };
 
