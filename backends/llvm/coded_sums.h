@@ -40,19 +40,27 @@ struct EachRow {
   ir::Expr elements;  ///< how many of the first ones are stored: more than all, or less than none, too
 };
 
-/// A block of rows whose sums are zero first, and then what a function adds up. Its second argument is where
-/// the first row's go, its third one has a bit for each element of a row that is stored: results leave from
-/// the registers where they are the sums as they are.
+/// A block of rows whose sums are zero first, and then what functions add up. Their second argument is where
+/// the first row's go, their third one has a bit for each element of a row that is stored: results leave from
+/// the registers, and what is done with sums before is done where they went.
 struct CodedBlock {
   ir::Stmt sums;    ///< conditions that choose, of what is summed, one of several runs
   std::string row;  ///< the loop over rows
   std::int64_t begin = 0, rows = 0;
   ir::Stmt zero_of_row;  ///< stores zero where the function stores the sums of `row`, where it is one
-  ir::BufferRef stored;  ///< the results or, where more is done with them, the array of the sums
+  ir::BufferRef stored;  ///< where sums go: the results or, where those are others, the sums' array
   ir::Expr place;        ///< offset of the element that the second argument points to
   std::int64_t between_stored = 0, between_sums = 0;  ///< elements from row to row
   ir::Expr elements;                                  ///< those of a row that are stored, as in EachRow
-  ir::Stmt results;  ///< what is done with the sums; undefined where they are stored as results
+  ir::Stmt results;  ///< what is done with them there, after all functions; undefined: nothing
+  bool is_array() const { return stored->scope != ir::Scope::global; }
+};
+
+/// Loops around such a block, which all go through the same code: it may be cut into pieces that stay in the
+/// first cache while the loops go through one, then the next.
+struct CodedNest {
+  std::vector<const ir::For*> loops;  ///< outermost first
+  CodedBlock block;
 };
 
 /// Makes a function of each run of statements as bake_values leaves them: a vector of the dense operand is
@@ -68,11 +76,13 @@ class SumCoder {
   /// Those that begin the list; nothing where they are too few, or other statements, or of more rows than
   /// there are registers.
   std::optional<CodedSum> coded(std::span<const ir::Stmt> statements);
-  /// Whether the allocation is such a block, all of whose runs are functions.
-  std::optional<CodedBlock> block(const ir::Allocate& allocation) const;
-  /// The function of one of its runs, and the rows that are in none of its products.
+  /// The block that the allocation is, all of whose runs are functions; nothing where it is none.
+  std::optional<CodedBlock> block(const ir::Allocate& allocation);
+  /// Loops around one whose sums go to the results.
+  std::optional<CodedNest> nest(const ir::Stmt& stmt);
+  /// The functions of one of its runs, to be called in their order, and the rows that none of them stores.
   struct Leaf {
-    CodedSum sum;
+    std::vector<CodedSum> pieces;
     std::vector<std::int64_t> without;
   };
   Leaf leaf(const CodedBlock& block, const ir::Stmt& run);
@@ -81,11 +91,13 @@ class SumCoder {
 
  private:
   struct Update {
+    friend bool operator==(const Update&, const Update&) = default;
     std::int64_t sum = 0;  ///< element of the sums
     float factor = 0;
   };
   /// One vector of the dense operand, and the sums that it goes into.
   struct Column {
+    friend bool operator==(const Column&, const Column&) = default;
     std::int64_t place = 0;  ///< element of the dense operand, from the first one
     std::vector<Update> updates;
   };
@@ -96,16 +108,24 @@ class SumCoder {
     std::set<std::int64_t> rows;  ///< elements of the sums
   };
 
-  std::optional<Sum> sum_of(std::span<const ir::Stmt> statements) const;
+  /// What the sums are when a function begins.
+  enum class Begin : std::uint8_t { in_array, zero, stored };
+
+  Sum sum_of(std::span<const ir::Stmt> statements) const;
+  const Sum& run(const ir::Stmt& stmt);
   bool add(Sum& sum, const ir::Stmt& statement) const;
   bool is_nobody_behind(const ir::Buffer& sums, std::int64_t asked) const;
-  std::string text_of(const Sum& sum, const CodedBlock* block) const;
-  void name(Sum& sum, const CodedBlock* block);
-  bool are_runs(const ir::Stmt& sums, std::int64_t most) const;
-  void leave_from_registers(CodedBlock& coded, const ir::Stmt& results) const;
+  void name(Sum& sum, const CodedBlock* block, Begin begin);
+  bool are_runs(const ir::Stmt& sums, std::int64_t most);
+  bool are_alike(const ir::Stmt& a, const ir::Stmt& b);
+  std::optional<CodedBlock> either(const ir::If& choice);
+  std::vector<Sum> pieces_of(const Sum& sum) const;
+  // sum_text.cpp
+  std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
 
   VectorRegisters registers_;
-  std::map<const ir::Buffer*, std::int64_t> used_;  ///< elements of a row, from the first one
+  std::map<const ir::Buffer*, std::int64_t> used_;        ///< elements of a row, from the first one
+  std::map<const void*, std::pair<ir::Stmt, Sum>> runs_;  ///< by the statement's identity
   std::string assembly_;
   std::map<std::string, std::string> by_text_;  ///< names of functions that are alike
 };

@@ -204,6 +204,10 @@ llvm::BasicBlock* Emitter::new_block(const char* name) {
 void Emitter::statement(const ir::Stmt& stmt) {
   if (!stmt.defined()) return;
   if (const Piece* piece = pieced_ != nullptr ? pieced_->find(stmt) : nullptr) return call_piece(*piece);
+  const bool may_be_nest = stmt.as<ir::For>() != nullptr || stmt.as<ir::Allocate>() != nullptr;
+  if (may_be_nest && !lanes_) {
+    if (const auto nest = coder_.nest(stmt)) return emit(*nest);
+  }
   std::visit([this](const auto& node) { of(node); }, stmt.node().kind());
 }
 
@@ -226,23 +230,36 @@ void Emitter::call(const CodedSum& sum) {
   builder_.CreateCall(function, {pointer_to(*sum.dense, sum.of_dense), storage_of(*sum.sums).pointer});
 }
 
-void Emitter::emit(const CodedBlock& block, const ir::Stmt& sums) {
+/// All loops go through a piece of the code before the next one.
+void Emitter::emit(const CodedNest& nest) {
+  emit(nest, nest.block.sums);
+  if (nest.block.results.defined()) in_loops(nest.loops, [&] { statement(nest.block.results); });
+}
+
+void Emitter::emit(const CodedNest& nest, const ir::Stmt& sums) {
   if (const auto* choice = sums.as<ir::If>())
     return branch(
-        value(choice->condition), [&] { emit(block, choice->then); },
-        [&] { emit(block, choice->otherwise); });
-  const SumCoder::Leaf leaf = coder_.leaf(block, sums);
+        value(choice->condition), [&] { emit(nest, choice->then); }, [&] { emit(nest, choice->otherwise); });
+  const SumCoder::Leaf leaf = coder_.leaf(nest.block, sums);
+  if (!leaf.without.empty()) {
+    in_loops(nest.loops, [&] {
+      for (const std::int64_t row : leaf.without)
+        statement(ir::substitute(nest.block.zero_of_row, {{nest.block.row, ir::integer(row)}}));
+    });
+  }
+  for (const CodedSum& piece : leaf.pieces) in_loops(nest.loops, [&] { call(piece, nest.block); });
+}
+
+void Emitter::call(const CodedSum& sum, const CodedBlock& block) {
   llvm::Type* pointer = builder_.getPtrTy();
   const llvm::FunctionCallee function = module_.getOrInsertFunction(
-      leaf.sum.name,
+      sum.name,
       llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, builder_.getInt32Ty()}, false));
   const ir::Expr elements = ir::maximum(ir::minimum(block.elements, capabilities_.coded.lanes()), 0);
   llvm::Value* stored = builder_.CreateZExtOrTrunc(value(elements), builder_.getInt32Ty());
   stored = builder_.CreateSub(builder_.CreateShl(builder_.getInt32(1), stored), builder_.getInt32(1));
-  builder_.CreateCall(function, {pointer_to(*leaf.sum.dense, leaf.sum.of_dense),
-                                 pointer_to(*block.stored, block.place), stored});
-  for (const std::int64_t row : leaf.without)
-    statement(ir::substitute(block.zero_of_row, {{block.row, ir::integer(row)}}));
+  builder_.CreateCall(function,
+                      {pointer_to(*sum.dense, sum.of_dense), pointer_to(*block.stored, block.place), stored});
 }
 
 void Emitter::of(const ir::TensorOperation& s) {
@@ -275,13 +292,11 @@ void Emitter::of(const ir::Allocate& s) {
   const ir::Buffer& buffer = *s.buffer;
   coder_.allocated(s);
   const auto block = coder_.block(s);
-  if (block && !block->results.defined()) return emit(*block, block->sums);
   const auto shared = shared_.find(&buffer);
   frame_.buffers[&buffer] = shared != shared_.end() ? shared->second : local_array(buffer);
   if (capabilities_.gpu && buffer.scope == ir::Scope::registers) clear_registers(frame_.buffers[&buffer]);
-  if (block) {
-    emit(*block, block->sums);
-    statement(block->results);
+  if (block && block->is_array()) {
+    emit(CodedNest{{}, *block});
   } else {
     statement(s.body);
   }

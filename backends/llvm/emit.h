@@ -121,7 +121,9 @@ class Emitter {
   llvm::Value* operand_of(const ir::Expr& argument, DType dtype);
   void clear_registers(const Storage& storage);
   void call(const CodedSum& sum);
-  void emit(const CodedBlock& block, const ir::Stmt& sums);
+  void call(const CodedSum& sum, const CodedBlock& block);
+  void emit(const CodedNest& nest);
+  void emit(const CodedNest& nest, const ir::Stmt& sums);
   Storage local_array(const ir::Buffer& buffer);
   void branch(llvm::Value* condition, const std::function<void()>& then,
               const std::function<void()>& otherwise);
@@ -138,6 +140,8 @@ class Emitter {
 
   // emit_loops.cpp
   void serial_loop(const ir::For& loop, bool unroll);
+  void serial_loop(const ir::For& loop, bool unroll, const std::function<void()>& body);
+  void in_loops(std::span<const ir::For* const> loops, const std::function<void()>& body);
   void unrolled_loop(const ir::For& loop);
   void vector_loop(const ir::For& loop);
   void vector_piece(const ir::For& loop, llvm::Value* first, const ir::Expr& first_expr, unsigned lanes);

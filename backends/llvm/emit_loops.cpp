@@ -127,15 +127,23 @@ void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
 }
 
 void Emitter::serial_loop(const ir::For& loop, bool unroll) {
+  serial_loop(loop, unroll, [&] { statement(loop.body); });
+}
+
+void Emitter::in_loops(std::span<const ir::For* const> loops, const std::function<void()>& body) {
+  if (loops.empty()) return body();
+  serial_loop(*loops.front(), false, [&] { in_loops(loops.subspan(1), body); });
+}
+
+void Emitter::serial_loop(const ir::For& loop, bool unroll, const std::function<void()>& body) {
   llvm::Value* begin = value(loop.begin);
   llvm::Value* end = value(loop.begin + loop.extent);
   internal_check(!is_vector(begin) && !is_vector(end),
                  "the bounds of " + loop.name + " differ between lanes");
   ir::Range range{range_of(loop.begin).minimum, {}};
   if (const auto last = ir::range_of(loop.begin + loop.extent, ranges_).maximum) range.maximum = *last - 1;
-  counted(begin, end, unroll, [&](llvm::Value* counter) {
-    with_variable(loop.name, counter, range, {}, [&] { statement(loop.body); });
-  });
+  counted(begin, end, unroll,
+          [&](llvm::Value* counter) { with_variable(loop.name, counter, range, {}, body); });
 }
 
 void Emitter::unrolled_loop(const ir::For& loop) {

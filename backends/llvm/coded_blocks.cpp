@@ -1,0 +1,272 @@
+// Blocks of rows whose sums are code: their results leave from the registers.
+#include <weft/backends/llvm/coded_sums.h>
+#include <weft/dsl/arithmetic.h>
+#include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::llvm_backend {
+
+using ir::Expr;
+using ir::Stmt;
+
+namespace {
+
+/// What is behind a condition that the last elements do not meet, if there is one; its number of elements,
+/// which only the launch or a loop outside knows, is taken.
+const Stmt* behind_end(const Stmt& body, EachRow& each) {
+  const auto* guard = body.as<ir::If>();
+  const auto* less = guard != nullptr && !guard->otherwise.defined()
+                         ? ir::as_binary(guard->condition, ir::BinaryOperator::less)
+                         : nullptr;
+  if (less == nullptr || is_float(less->left.dtype())) return &body;
+  const ir::Linear sum = ir::linear(less->right - less->left + ir::variable(each.lane));
+  const bool is_end = std::ranges::none_of(sum.terms, [&](const ir::Linear::Term& term) {
+    return ir::uses(term.atom, each.lane) || ir::uses(term.atom, each.loop->name);
+  });
+  if (!is_end) return &body;
+  each.elements = ir::minimum(each.elements, sum.expr());
+  return &guard->then;
+}
+
+std::optional<EachRow> each_row(const Stmt& stmt) {
+  EachRow each;
+  each.loop = stmt.as<ir::For>();
+  if (each.loop == nullptr || each.loop->kind == LoopKind::vectorized ||
+      each.loop->kind == LoopKind::parallel || !ir::constant_iterations(*each.loop))
+    return std::nullopt;
+  const Stmt* body = &each.loop->body;
+  if (const auto* guard = body->as<ir::If>(); guard != nullptr && !guard->otherwise.defined())
+    body = &guard->then;
+  if (const auto* lanes = body->as<ir::For>()) {
+    const auto asked = asked_of(*lanes, body);
+    if (!asked) return std::nullopt;
+    each.lane = asked->lane;
+    each.elements = ir::integer(asked->count);
+    body = behind_end(*body, each);
+  } else {
+    each.elements = ir::integer(1);
+  }
+  each.store = body->as<ir::Store>();
+  return each.store != nullptr && !each.store->accumulate ? std::optional(each) : std::nullopt;
+}
+
+bool is_zero(const Expr& expr) {
+  const auto* constant = expr.as<ir::Constant>();
+  return constant != nullptr && is_float(constant->dtype) && constant->real == 0;
+}
+
+/// The rows' distance, where they lie evenly and lanes beside one another; `first` is the first one's place.
+std::optional<std::int64_t> distance_of_rows(const ir::Store& store, const EachRow& each, Expr& first) {
+  if (store.buffer->dtype != DType::f32 || store.buffer->swizzle != 0) return std::nullopt;
+  ir::Linear place = ir::linear(ir::offset_of(*store.buffer, store.indices));
+  const std::int64_t distance = place.coefficient_of(each.loop->name);
+  if (!each.lane.empty() && place.coefficient_of(each.lane) != 1) return std::nullopt;
+  const std::int64_t begin = ir::constant_iterations(*each.loop)->begin;
+  place.constant += begin * distance;
+  std::erase_if(place.terms, [&](const ir::Linear::Term& term) {
+    const auto* variable = term.atom.as<ir::Variable>();
+    return variable != nullptr && (variable->name == each.loop->name || variable->name == each.lane);
+  });
+  first = place.expr();
+  const bool apart = !ir::uses(first, each.loop->name) && (each.lane.empty() || !ir::uses(first, each.lane));
+  return apart && distance > 0 ? std::optional(distance) : std::nullopt;
+}
+
+}  // namespace
+
+/// As they are added up to by a leaf of the conditions: nothing, or statements one after the other.
+const SumCoder::Sum& SumCoder::run(const Stmt& stmt) {
+  const auto [known, fresh] = runs_.try_emplace(stmt.identity());
+  if (fresh) {
+    const auto* several = stmt.as<ir::Sequence>();
+    const std::span<const Stmt> all =
+        several != nullptr ? std::span(several->statements) : std::span(&stmt, 1);
+    Sum sum = sum_of(all);
+    if (sum.what.statements != all.size()) sum = {};
+    known->second = {stmt, std::move(sum)};
+  }
+  return known->second.second;
+}
+
+/// Whether all leaves are runs, of rows that are `most` elements of the sums at most.
+bool SumCoder::are_runs(const Stmt& sums, std::int64_t most) {
+  if (!sums.defined()) return false;
+  if (const auto* choice = sums.as<ir::If>())
+    return are_runs(choice->then, most) && are_runs(choice->otherwise, most);
+  const Sum& sum = run(sums);
+  return !sum.columns.empty() && *sum.rows.rbegin() < most;
+}
+
+/// Whether they do the same, for whichever elements.
+bool SumCoder::are_alike(const Stmt& a, const Stmt& b) {
+  const auto *one = a.as<ir::If>(), *other = b.as<ir::If>();
+  if (one != nullptr || other != nullptr)
+    return one != nullptr && other != nullptr && ir::same(one->condition, other->condition) &&
+           are_alike(one->then, other->then) && are_alike(one->otherwise, other->otherwise);
+  const Sum &left = run(a), &right = run(b);
+  return left.what.dense == right.what.dense && ir::same(left.what.of_dense, right.what.of_dense) &&
+         left.columns == right.columns;
+}
+
+namespace {
+
+/// Puts the results where sums go, if each is made of its own sum alone, and what is then done there.
+void leave_from_registers(CodedBlock& coded, const Stmt& results) {
+  const auto last = each_row(results);
+  if (!last) return;
+  const ir::Store& store = *last->store;
+  if (store.buffer->scope != ir::Scope::global || store.buffer->streams ||
+      ir::reads(store.value, store.buffer))
+    return;
+  std::vector<const ir::Load*> reads;
+  ir::each<ir::Load>(store.value, [&](const ir::Load& load) {
+    if (load.buffer == coded.stored) reads.push_back(&load);
+  });
+  if (reads.empty()) return;
+  for (const ir::Load* read : reads) {
+    Expr begin;
+    const auto between = distance_of_rows({read->buffer, read->indices, {}, false}, *last, begin);
+    const std::int64_t* number = between ? ir::integer_value(begin) : nullptr;
+    if (between != coded.between_sums || number == nullptr || *number != 0) return;
+  }
+  Expr place;
+  const auto between_rows = distance_of_rows(store, *last, place);
+  const auto rows = *ir::constant_iterations(*last->loop);
+  if (!between_rows || rows.begin != coded.begin || rows.extent != coded.rows) return;
+  const auto with_value = [&](const Expr& value) {
+    return ir::rewrite<ir::Store>(last->loop->body, [&](const ir::Store& each, const Stmt&) {
+      return ir::store(each.buffer, each.indices, value);
+    });
+  };
+  const bool is_plain = store.value.as<ir::Load>() != nullptr;
+  const Expr there = ir::rewrite<ir::Load>(store.value, [&](const ir::Load& load, const Expr& e) {
+    return load.buffer == coded.stored ? ir::load(store.buffer, store.indices) : e;
+  });
+  ir::For loop = *last->loop;
+  loop.body = with_value(there);
+  coded.results = is_plain ? Stmt() : ir::for_loop(std::move(loop));
+  coded.row = last->loop->name;
+  coded.zero_of_row = with_value(ir::constant(DType::f32, 0));
+  coded.stored = store.buffer;
+  coded.place = place;
+  coded.between_stored = *between_rows;
+  coded.elements = last->elements;
+}
+
+}  // namespace
+
+/// bake_values writes out no entry of a row that the conditions on rows leave out, so that what a run adds to
+/// may be stored.
+std::optional<CodedBlock> SumCoder::block(const ir::Allocate& allocation) {
+  const auto* block = allocation.body.as<ir::Sequence>();
+  if (registers_.bytes == 0 || block == nullptr || block->statements.size() < 3) return std::nullopt;
+  const std::vector<Stmt>& statements = block->statements;
+  const auto first = each_row(statements.front());
+  if (!first || first->store->buffer != allocation.buffer || !is_zero(first->store->value))
+    return std::nullopt;
+  allocated(allocation);
+  CodedBlock coded;
+  const auto between_sums = distance_of_rows(*first->store, *first, coded.place);
+  const std::int64_t* begin_of_sums = between_sums ? ir::integer_value(coded.place) : nullptr;
+  if (begin_of_sums == nullptr || *begin_of_sums != 0) return std::nullopt;
+  const auto rows = *ir::constant_iterations(*first->loop);
+  coded.row = first->loop->name;
+  coded.begin = rows.begin;
+  coded.rows = rows.extent;
+  coded.stored = allocation.buffer;
+  coded.between_stored = coded.between_sums = *between_sums;
+  coded.elements = ir::integer(registers_.lanes());
+  coded.zero_of_row = first->loop->body;
+  coded.results = statements.back();
+  coded.sums = ir::block({statements.begin() + 1, statements.end() - 1});
+  if (!are_runs(coded.sums, coded.rows * coded.between_sums)) return std::nullopt;
+  leave_from_registers(coded, statements.back());
+  return coded;
+}
+
+/// One of two that differ in how many elements a row has, as where a last vector is not whole.
+std::optional<CodedBlock> SumCoder::either(const ir::If& choice) {
+  const auto *then = choice.then.as<ir::Allocate>(), *otherwise = choice.otherwise.as<ir::Allocate>();
+  if (then == nullptr || otherwise == nullptr) return std::nullopt;
+  auto one = block(*then);
+  const auto other = one ? block(*otherwise) : std::nullopt;
+  if (!other || one->is_array() || one->stored != other->stored ||
+      one->results.defined() != other->results.defined() || one->begin != other->begin ||
+      one->rows != other->rows || one->between_stored != other->between_stored ||
+      one->between_sums != other->between_sums || !ir::same(one->place, other->place) ||
+      !are_alike(one->sums, other->sums))
+    return std::nullopt;
+  one->elements = ir::select(choice.condition, one->elements, other->elements);
+  const auto either = [&](const Stmt& a, const Stmt& b) {
+    return a.defined() ? ir::if_then(choice.condition, a, b) : a;
+  };
+  one->zero_of_row =
+      either(one->zero_of_row, ir::substitute(other->zero_of_row, {{other->row, ir::variable(one->row)}}));
+  one->results = either(one->results, other->results);
+  return one;
+}
+
+std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
+  if (registers_.bytes == 0) return std::nullopt;
+  CodedNest nest;
+  const Stmt* body = &stmt;
+  for (const auto* loop = body->as<ir::For>(); loop != nullptr; loop = body->as<ir::For>()) {
+    if (loop->kind != LoopKind::serial) return std::nullopt;
+    nest.loops.push_back(loop);
+    body = &loop->body;
+  }
+  const auto* allocation = body->as<ir::Allocate>();
+  const auto* choice = body->as<ir::If>();
+  auto found = allocation != nullptr ? block(*allocation)
+               : choice != nullptr   ? either(*choice)
+                                     : std::nullopt;
+  if (!found || found->is_array()) return std::nullopt;
+  const bool chooses = std::ranges::any_of(nest.loops, [&](const ir::For* loop) {
+    return ir::any<ir::If>(found->sums,
+                           [&](const ir::If& one) { return ir::uses(one.condition, loop->name); });
+  });
+  if (chooses) return std::nullopt;
+  nest.block = *std::move(found);
+  return nest;
+}
+
+/// Alike in length, each of which the first cache holds.
+std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum) const {
+  constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, most_bytes = 28 * 1024;
+  const auto bytes_of = [&](const Column& column) {
+    return bytes_of_column + bytes_of_entry * std::ssize(column.updates);
+  };
+  std::int64_t all = 0;
+  for (const Column& column : sum.columns) all += bytes_of(column);
+  const std::int64_t count = ceil_divide(all, most_bytes);
+  std::vector<Sum> pieces;
+  std::int64_t before = 0;
+  for (const Column& column : sum.columns) {
+    if (pieces.empty() || before >= all * std::ssize(pieces) / count) {
+      pieces.push_back({sum.what, sum.first, {}, {}});
+      if (pieces.size() == 1) pieces.back().rows = sum.rows;
+    }
+    before += bytes_of(column);
+    for (const Update& update : column.updates) pieces.back().rows.insert(update.sum);
+    pieces.back().columns.push_back(column);
+  }
+  return pieces;
+}
+
+SumCoder::Leaf SumCoder::leaf(const CodedBlock& block, const Stmt& stmt) {
+  const Sum& sum = run(stmt);
+  Leaf leaf;
+  for (Sum& piece : block.is_array() ? std::vector{sum} : pieces_of(sum)) {
+    name(piece, &block, leaf.pieces.empty() ? Begin::zero : Begin::stored);
+    leaf.pieces.push_back(std::move(piece.what));
+  }
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    if (!sum.rows.contains(row * block.between_sums)) leaf.without.push_back(row + block.begin);
+  }
+  return leaf;
+}
+
+}  // namespace weft::llvm_backend
