@@ -217,12 +217,10 @@ class Gather {
   bool is_vector() const {
     constexpr std::int64_t longest_vector = 1024;
     const std::int64_t length = extent(copy_.extents.size() - 1);
-    const std::int64_t* step = ir::integer_value(copy_.destination->strides.back());
-    const auto stays = [&](const Expr& index) { return slope(index, length) == 0; };
-    const std::vector<Expr>& to = copy_.destination_begin;
-    return length > 1 && length <= longest_vector && step != nullptr && *step == 1 &&
-           slope(to.back(), length) == 1 && std::all_of(to.begin(), to.end() - 1, stays) &&
-           copy_.source->swizzle == 0 && steps_evenly(ir::offset_of(*copy_.source, copy_.source_begin));
+    const Expr to = ir::offset_of(*copy_.destination, copy_.destination_begin);
+    return length > 1 && length <= longest_vector && copy_.destination->swizzle == 0 && steps_evenly(to) &&
+           ir::linear(to).coefficient_of(last()) == 1 && copy_.source->swizzle == 0 &&
+           steps_evenly(ir::offset_of(*copy_.source, copy_.source_begin));
   }
 
   Stmt in_vectors() const {

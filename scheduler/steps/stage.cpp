@@ -283,10 +283,17 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
                           ? std::nullopt
                           : panels_of(body, buffer, vectors, region[vectors]);
   if (panels) {
-    const Expr panel = ir::variable(name + ".panel");
-    copy.destination_begin.insert(copy.destination_begin.begin(), panel);
-    copy.source_begin[vectors] = copy.source_begin[vectors] + panel * panels->lanes;
-    copy.extents[vectors] = shape[vectors] = panels->lanes;
+    // Row by row, so that a page of the operand is read at once.
+    const std::size_t rows = 1 - vectors;
+    copy.coordinates = {name + ".row", name + ".panel", name + ".lane"};
+    const Expr row = ir::variable(copy.coordinates[0]), panel = ir::variable(copy.coordinates[1]),
+               lane = ir::variable(copy.coordinates[2]);
+    copy.extents = {copy.extents[rows], panels->loop.extent, panels->lanes};
+    copy.destination_begin = {panel, row, row};
+    copy.destination_begin[1 + vectors] = lane;
+    copy.source_begin[rows] = copy.source_begin[rows] + row;
+    copy.source_begin[vectors] = copy.source_begin[vectors] + panel * panels->lanes + lane;
+    shape[vectors] = panels->lanes;
     shape.insert(shape.begin(), panels->loop.extent);
   }
   const auto tile = ir::make_tile(name, *buffer, ir::Scope::shared, shape);
@@ -307,11 +314,7 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     }
     return ir::load(tile, indices);
   });
-  Stmt copies = copies_of(std::move(copy), padding.marks);
-  if (panels)
-    copies = ir::for_range(ir::variable(name + ".panel"), panels->loop.extent, LoopKind::serial, context.step,
-                           std::move(copies));
-  return ir::allocate(tile, ir::block({std::move(copies),
+  return ir::allocate(tile, ir::block({copies_of(std::move(copy), padding.marks),
                                        padding.is_inside ? without_padding_conditions(rest, tile) : rest}));
 }
 

@@ -25,7 +25,7 @@ using namespace bounds;
 /// group of columns.
 Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                        const Ceilings& ceilings) {
-  constexpr double loads_of_cycle = 1.1, cycles_of_sum = 4, bytes_of_entry = 12;
+  constexpr double loads_of_cycle = 1.1, cycles_of_sum = 3, bytes_of_entry = 12;
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t rows =
       knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, registers_of(target).sums()));
@@ -41,13 +41,17 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   Parts parts(ceilings);
   parts.add(Resource::units, vectors * (stored + kept) / loads_of_cycle * cycle);
   parts.add(Resource::units, vectors * static_cast<double>(problem.m) * cycles_of_sum * cycle);
-  const auto bytes = static_cast<double>(sizeof(float));
-  parts.add(Resource::units,
-            2e6 * static_cast<double>(problem.dense_elements) * bytes / ceilings.l2_bytes_a_second);
+  const auto second_cache = static_cast<double>(target.second_cache_bytes);
+  // Vectors of the copy are read and written a line of the operand apart, those of results a row apart.
+  const double copied = 2 * static_cast<double>(problem.dense_elements) * sizeof(float);
+  const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * sizeof(float);
+  constexpr double beyond_cache = 2.5;  // times as long
+  for (const double apart : {copied, results})
+    parts.add(Resource::units,
+              1e6 * apart / ceilings.l2_bytes_a_second * (apart > second_cache ? beyond_cache : 1));
   const auto groups = static_cast<double>(ceil_divide(problem.n, columns));
   const double code = stored * bytes_of_entry;
-  const double rate = code > static_cast<double>(target.second_cache_bytes) ? ceilings.bytes_a_second
-                                                                            : ceilings.l2_bytes_a_second;
+  const double rate = code > second_cache ? ceilings.bytes_a_second : ceilings.l2_bytes_a_second;
   parts.add(Resource::code, 1e6 * groups * code / rate);
   parts.add_memory(problem);
   parts.add(Resource::launch, ceilings.launch_microseconds);

@@ -14,26 +14,24 @@ namespace {
 
 /// Whether the copy counts the elements of its tile, and fills them all.
 bool counts_elements(const ir::Copy& copy) {
-  if (copy.coordinates.empty() || copy.inside.defined()) return false;
-  return std::ranges::equal(copy.coordinates, copy.destination_begin,
-                            [](const std::string& name, const Expr& place) {
-                              const auto* variable = place.as<ir::Variable>();
-                              return variable != nullptr && variable->name == name;
-                            });
+  if (copy.coordinates.size() != copy.destination_begin.size() || copy.inside.defined()) return false;
+  return std::ranges::all_of(copy.coordinates, [&](const std::string& name) {
+    return std::ranges::count_if(copy.destination_begin, [&](const Expr& place) {
+             const auto* variable = place.as<ir::Variable>();
+             return variable != nullptr && variable->name == name;
+           }) == 1;
+  });
 }
 
-/// The only copy into the tile, where nothing else writes there; of a tile in panels that of one panel, whose
-/// number it has as a variable of the loop over all of them.
+/// The only copy into the tile, where nothing else writes there.
 std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::BufferRef& tile) {
   const auto copies =
       ir::find_all<ir::Copy>(program.body, [&](const ir::Copy& copy) { return copy.destination == tile; });
   if (copies.size() != 1 || ir::stores_to(program.body, tile)) return std::nullopt;
   const ir::Copy& copy = *copies.front();
   if (counts_elements(copy)) return copy.asynchronous ? std::nullopt : std::optional(copy);
-  const bool in_panels = copy.destination_begin.size() == copy.source_begin.size() + 1 &&
-                         copy.coordinates.empty() && !copy.asynchronous;
-  const bool as_it_is = copy.destination_begin.size() == copy.source_begin.size();
-  return in_panels || as_it_is ? std::optional(copy) : std::nullopt;
+  const bool as_it_is = copy.coordinates.empty() && copy.destination_begin.size() == copy.source_begin.size();
+  return as_it_is ? std::optional(copy) : std::nullopt;
 }
 
 /// An element of a tile, and where in the operand it comes from.
@@ -68,26 +66,20 @@ class PaddedElement {
 
  private:
   void take(const ir::Load& load) {
-    const std::size_t panels = copy_.destination_begin.size() - copy_.source_begin.size();
-    ir::Substitution own;
-    for (std::size_t i = 0; i < panels; ++i) {
-      const auto* panel = copy_.destination_begin[i].as<ir::Variable>();
-      copied_ = copied_ && panel != nullptr && holds(0 <= load.indices[i]) &&
-                holds(load.indices[i] < copy_.destination->shape[i]);
-      if (panel != nullptr) own[panel->name] = load.indices[i];
-    }
     for (std::size_t i = 0; i < copy_.source_begin.size(); ++i) {
-      const Expr place = load.indices[i + panels] - copy_.destination_begin[i + panels];
+      const Expr place = load.indices[i] - copy_.destination_begin[i];
       copied_ = copied_ && holds(0 <= place) && holds(place < copy_.extents[i]);
-      sources_.push_back(ir::linear(place + ir::substitute(copy_.source_begin[i], own)).expr());
+      sources_.push_back(ir::linear(place + copy_.source_begin[i]).expr());
     }
   }
 
   void take_counted(const ir::Load& load) {
     ir::Substitution own;
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
-      copied_ = copied_ && holds(0 <= load.indices[i]) && holds(load.indices[i] < copy_.extents[i]);
-      own[copy_.coordinates[i]] = load.indices[i];
+      const std::string& name = copy_.destination_begin[i].as<ir::Variable>()->name;
+      const auto coordinate = std::ranges::find(copy_.coordinates, name) - copy_.coordinates.begin();
+      copied_ = copied_ && holds(0 <= load.indices[i]) && holds(load.indices[i] < copy_.extents[coordinate]);
+      own[name] = load.indices[i];
     }
     for (const Expr& source : copy_.source_begin)
       sources_.push_back(ir::linear(ir::substitute(source, own)).expr());

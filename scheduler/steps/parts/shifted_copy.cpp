@@ -49,6 +49,7 @@ class ShiftedCopy {
     Expr pixel =
         (panels.begin + add(panels.extent, ir::linear(index.panel - panels.begin).expr())) * index.lanes;
     const Expr shift = index.shifts > 1 ? add(index.shifts, index.shift) : ir::integer(0);
+    first_line_ = std::ssize(names_);
     std::vector<Expr> source(load_->indices.size());
     for (std::size_t i = 0; i < load_->indices.size(); ++i) {
       if (i == dimension_ || (fused_ && i + 1 == dimension_)) continue;
@@ -178,7 +179,15 @@ class ShiftedCopy {
 
   Stmt with_copy(std::vector<Expr> source) {
     const auto tile = ir::make_tile(name_, *buffer_, ir::Scope::shared, extents_);
-    ir::Copy copy{tile, coordinates_of_copy_, buffer_, std::move(source), extents_, step_, false, {}, names_};
+    // What is read of a line of the image is read at once: by shifts and panels inside of lines.
+    std::vector<std::string> order(names_.begin() + first_line_, names_.end() - 1);
+    order.insert(order.end(), names_.begin(), names_.begin() + first_line_);
+    std::vector<Expr> extents(extents_.begin() + first_line_, extents_.end() - 1);
+    extents.insert(extents.end(), extents_.begin(), extents_.begin() + first_line_);
+    order.push_back(names_.back());
+    extents.push_back(extents_.back());
+    ir::Copy copy{tile, coordinates_of_copy_, buffer_, std::move(source), std::move(extents), step_, false,
+                  {},   std::move(order)};
     const Stmt rest = ir::rewrite<ir::Load>(body_, [&](const ir::Load& load, const Expr& e) {
       return load.buffer == buffer_ ? ir::load(tile, places_) : e;
     });
@@ -194,6 +203,7 @@ class ShiftedCopy {
   std::string name_;
   const ir::Load* load_ = nullptr;
   std::size_t dimension_ = 0;
+  std::ptrdiff_t first_line_ = 0;    ///< dimensions in front of it are panels and shifts
   std::optional<ir::Binary> fused_;  ///< the place in a line, where lines follow one another
   std::vector<std::string> names_;
   std::vector<Expr> coordinates_of_copy_, extents_, places_;
