@@ -77,6 +77,14 @@ std::optional<std::int64_t> distance_of_rows(const ir::Store& store, const EachR
 
 }  // namespace
 
+namespace {
+
+constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, bytes_of_value = 4;
+constexpr std::int64_t most_bytes_of_piece = 28 * 1024;
+constexpr std::int64_t kept_in_cache = 600 * 1024;  ///< of code and values, beside the operands
+
+}  // namespace
+
 /// As they are added up to by a leaf of the conditions: nothing, or statements one after the other.
 const SumCoder::Sum& SumCoder::run(const Stmt& stmt) {
   const auto [known, fresh] = runs_.try_emplace(stmt.identity());
@@ -229,19 +237,33 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
                            [&](const ir::If& one) { return ir::uses(one.condition, loop->name); });
   });
   if (chooses) return std::nullopt;
+  std::int64_t calls = bytes_of_all(found->sums) > kept_in_cache ? 1 : 0;
+  for (const ir::For* loop : nest.loops) {
+    const auto range = ir::constant_iterations(*loop);
+    calls *= range ? range->extent : 0;
+  }
+  found->calls = calls;
   nest.block = *std::move(found);
   return nest;
 }
 
+std::int64_t SumCoder::bytes_of_code(const Sum& sum) {
+  std::int64_t bytes = 0;
+  for (const Column& column : sum.columns)
+    bytes += bytes_of_column + bytes_of_entry * std::ssize(column.updates);
+  return bytes;
+}
+
+/// Code and values of all runs.
+std::int64_t SumCoder::bytes_of_all(const Stmt& sums) {
+  if (const auto* choice = sums.as<ir::If>())
+    return bytes_of_all(choice->then) + bytes_of_all(choice->otherwise);
+  return bytes_of_code(run(sums)) / bytes_of_entry * (bytes_of_entry + bytes_of_value);
+}
+
 /// Alike in length, each of which the first cache holds.
 std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum) const {
-  constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, most_bytes = 28 * 1024;
-  const auto bytes_of = [&](const Column& column) {
-    return bytes_of_column + bytes_of_entry * std::ssize(column.updates);
-  };
-  std::int64_t all = 0;
-  for (const Column& column : sum.columns) all += bytes_of(column);
-  const std::int64_t count = ceil_divide(all, most_bytes);
+  const std::int64_t all = bytes_of_code(sum), count = ceil_divide(all, most_bytes_of_piece);
   std::vector<Sum> pieces;
   std::int64_t before = 0;
   for (const Column& column : sum.columns) {
@@ -249,7 +271,7 @@ std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum) const {
       pieces.push_back({sum.what, sum.first, {}, {}});
       if (pieces.size() == 1) pieces.back().rows = sum.rows;
     }
-    before += bytes_of(column);
+    before += bytes_of_column + bytes_of_entry * std::ssize(column.updates);
     for (const Update& update : column.updates) pieces.back().rows.insert(update.sum);
     pieces.back().columns.push_back(column);
   }
@@ -260,6 +282,12 @@ SumCoder::Leaf SumCoder::leaf(const CodedBlock& block, const Stmt& stmt) {
   const Sum& sum = run(stmt);
   Leaf leaf;
   for (Sum& piece : block.is_array() ? std::vector{sum} : pieces_of(sum)) {
+    constexpr std::int64_t line = 64;
+    // The next one is about as long.
+    if (block.calls > 0)
+      piece.what.ahead =
+          line * ceil_divide(bytes_of_code(piece) / bytes_of_entry * (bytes_of_entry + bytes_of_value),
+                             line * block.calls);
     name(piece, &block, leaf.pieces.empty() ? Begin::zero : Begin::stored);
     leaf.pieces.push_back(std::move(piece.what));
   }

@@ -20,6 +20,8 @@ struct CodedSum {
   std::size_t statements = 0;  ///< that it does, from the first of those it was asked for
   ir::BufferRef dense, sums;
   ir::Expr of_dense;  ///< offset of the element that its first argument points to; its second one is all sums
+  std::int64_t ahead =
+      0;  ///< bytes behind it that a call fetches, from as many times a number on that it is given
 };
 
 /// Elements of a vector that statements ask for: those of a loop over lanes, or one.
@@ -52,6 +54,8 @@ struct CodedBlock {
   ir::Expr place;        ///< offset of the element that the second argument points to
   std::int64_t between_stored = 0, between_sums = 0;  ///< elements from row to row
   ir::Expr elements;                                  ///< those of a row that are stored, as in EachRow
+  std::int64_t calls =
+      0;             ///< of each function, where the code is more than caches hold: then one fetches the next
   ir::Stmt results;  ///< what is done with them there, after all functions; undefined: nothing
   bool is_array() const { return stored->scope != ir::Scope::global; }
 };
@@ -120,6 +124,8 @@ class SumCoder {
   bool are_alike(const ir::Stmt& a, const ir::Stmt& b);
   std::optional<CodedBlock> either(const ir::If& choice);
   std::vector<Sum> pieces_of(const Sum& sum) const;
+  static std::int64_t bytes_of_code(const Sum& sum);
+  std::int64_t bytes_of_all(const ir::Stmt& sums);
   // sum_text.cpp
   std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
 

@@ -247,19 +247,27 @@ void Emitter::emit(const CodedNest& nest, const ir::Stmt& sums) {
         statement(ir::substitute(nest.block.zero_of_row, {{nest.block.row, ir::integer(row)}}));
     });
   }
-  for (const CodedSum& piece : leaf.pieces) in_loops(nest.loops, [&] { call(piece, nest.block); });
+  for (const CodedSum& piece : leaf.pieces) in_loops(nest.loops, [&] { call(piece, nest); });
 }
 
-void Emitter::call(const CodedSum& sum, const CodedBlock& block) {
+void Emitter::call(const CodedSum& sum, const CodedNest& nest) {
+  const CodedBlock& block = nest.block;
   llvm::Type* pointer = builder_.getPtrTy();
   const llvm::FunctionCallee function = module_.getOrInsertFunction(
       sum.name,
-      llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, builder_.getInt32Ty()}, false));
+      llvm::FunctionType::get(builder_.getVoidTy(),
+                              {pointer, pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false));
   const ir::Expr elements = ir::maximum(ir::minimum(block.elements, capabilities_.coded.lanes()), 0);
   llvm::Value* stored = builder_.CreateZExtOrTrunc(value(elements), builder_.getInt32Ty());
   stored = builder_.CreateSub(builder_.CreateShl(builder_.getInt32(1), stored), builder_.getInt32(1));
-  builder_.CreateCall(function,
-                      {pointer_to(*sum.dense, sum.of_dense), pointer_to(*block.stored, block.place), stored});
+  ir::Expr number = 0;
+  if (sum.ahead > 0) {
+    for (const ir::For* loop : nest.loops)
+      number = number * loop->extent + ir::variable(loop->name) - loop->begin;
+  }
+  llvm::Value* ahead = builder_.CreateSExtOrTrunc(value(number * sum.ahead), builder_.getInt64Ty());
+  builder_.CreateCall(function, {pointer_to(*sum.dense, sum.of_dense), pointer_to(*block.stored, block.place),
+                                 stored, ahead});
 }
 
 void Emitter::of(const ir::TensorOperation& s) {

@@ -121,7 +121,7 @@ class Emitter {
   llvm::Value* operand_of(const ir::Expr& argument, DType dtype);
   void clear_registers(const Storage& storage);
   void call(const CodedSum& sum);
-  void call(const CodedSum& sum, const CodedBlock& block);
+  void call(const CodedSum& sum, const CodedNest& nest);
   void emit(const CodedNest& nest);
   void emit(const CodedNest& nest, const ir::Stmt& sums);
   Storage local_array(const ir::Buffer& buffer);

@@ -43,7 +43,8 @@ class Pointer {
 }  // namespace
 
 /// Without its name, so that functions that are alike are one. Its values have the local label 1; without
-/// AVX-512, the numbers that make a mask have 2, and 3 and 4 are whether all elements are stored.
+/// AVX-512, the numbers that make a mask have 2, and 3 and 4 are whether all elements are stored;
+/// 5 is where the next function begins.
 std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin begin) const {
   const bool wide = registers_.bytes == VectorRegisters::widest;
   const char* const vector = wide ? "%zmm" : "%ymm";
@@ -83,6 +84,12 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
     else
       fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, number, masked ? "{%k1}{z}" : "");
   }
+  if (sum.what.ahead > 0) {
+    text += "leaq 5f(%rip), %r8\naddq %rcx, %r8\n";
+    constexpr std::int64_t line = 64;
+    for (std::int64_t byte = 0; byte < sum.what.ahead; byte += line)
+      fmt::format_to(out, "prefetcht1 {}(%r8)\n", byte);
+  }
   std::string values;
   std::int64_t used = 0;
   for (const Column& column : sum.columns) {
@@ -114,7 +121,9 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
   }
   text += "vzeroupper\nretq\n.p2align 6\n";
   if (two_ways) text += "2:\n.long 31, 30, 29, 28, 27, 26, 25, 24\n";
-  return text + "1:\n" + values;
+  text += "1:\n" + values;
+  if (sum.what.ahead > 0) text += ".p2align 6\n5:\n";
+  return text;
 }
 
 }  // namespace weft::llvm_backend
