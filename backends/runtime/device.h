@@ -81,6 +81,11 @@ class DeviceInterface {
 
 namespace detail {
 
+/// A text; a null pointer, which could become one, is an implementation that is not there.
+template <class Text>
+concept NameOfDevice =
+    std::convertible_to<const Text&, std::string_view> && !std::same_as<Text, std::nullptr_t>;
+
 template <class Text>
 constexpr void refuse_text_of_device() {
   static_assert(never<Text>,
@@ -107,11 +112,11 @@ class Device {
   /// A device of one's own. UserError when there is no implementation.
   explicit Device(std::shared_ptr<DeviceInterface> implementation, CallPlace place = {});
   /// Always refused: a device is more than its name.
-  template <std::convertible_to<std::string_view> Text>
+  template <detail::NameOfDevice Text>
   Device(const Text&) {
     detail::refuse_text_of_device<Text>();
   }
-  template <std::convertible_to<std::string_view> Text>
+  template <detail::NameOfDevice Text>
   static Device cuda(const Text& text) {
     return Device(text);
   }

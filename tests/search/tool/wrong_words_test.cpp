@@ -166,7 +166,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"prune w.npy --format csr --sparsity 0.5 --attempts -1", "--attempts"},
       {"prune w.npy --format csr --sparsity 0.5 --seed -1", "--seed"},
       {"prune w.npy --format csr --sparsity 0.5 -o p.txt", ".safetensors or .npy"},
-      {"check --weights w.npy --n 8 --target sm_80 --set tile_n", "--set tile_n=128"},
+      {"check --weights w.npy --n 8 --target sm_80 --set rows", "accepted: --set rows="},
       {"check --weights w.npy --n 8 --target ''", "target"},
       {"check --weights w.npy --n 8 --target sm_80 --set tile_n=99999999999999999999", "tile_n"},
       {"check --weights w.npy --n 8 --target cpu --set nosuch=1", "nosuch"},
