@@ -4,6 +4,7 @@
 #include <weft/dsl/algorithm.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/loop.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/array.h>
 
 #include <cstdint>
@@ -35,6 +36,15 @@ constexpr void refuse_arrays_by_value() {
   static_assert(never<Never>,
                 "weft: a kernel is given arrays by value, and writes into them; accepted: their addresses, "
                 "such as {{{\"B\", &b}, {\"C\", &c}}, {}}");
+}
+
+template <class Never>
+constexpr void refuse_launch() {
+  static_assert(
+      never<Never>,
+      "weft: a kernel is not called with what it takes; accepted: a device, then arrays by name and "
+      "scalars by name in braces of their own: kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, "
+      "{}})");
 }
 
 }  // namespace detail

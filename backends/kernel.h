@@ -5,6 +5,7 @@
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/stream.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/program/schedule.h>
 
@@ -111,6 +112,25 @@ class Kernel {
                   "weft: a kernel is called without a device; accepted: kernel(Device::cpu(), {{{\"B\", &b}, "
                   "{\"C\", &c}}, {}}), or Device::cuda() in its place");
   }
+  /// Always refused: what fits none of the others.
+  template <class Never = void>
+  void operator()(detail::Anything, detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
+    detail::refuse_launch<Never>();
+  }
+  template <class Never = void>
+  BoundKernel bind(detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
+    detail::refuse_launch<Never>();
+    return {};
+  }
+  /// Always refused: a package has a name.
+  template <class Never = void>
+  std::vector<std::string> export_to(detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
+    static_assert(
+        detail::never<Never>,
+        "weft: export_to is not given what it takes; accepted: kernel.export_to(\"folder\", {.name = "
+        "\"layer\"})");
+    return {};
+  }
   /// Always refused: a kernel writes into the arrays that it is given.
   template <class Never = void>
   void operator()(const Device&, const ArgumentsByValue&) const {
@@ -148,6 +168,10 @@ class Kernel {
 /// uses.
 Kernel compile(const Schedule& schedule, const KernelOptions& options = {}, CallPlace place = {});
 
+WEFT_CALL_REFUSED(
+    Kernel, compile,
+    "compile(schedule), or compile(schedule, {.threads = 4}) with options; the schedule says for "
+    "which target, and a device is said where the kernel is called")
 /// An algorithm has no program yet.
 template <class... Given>
 Kernel compile(const Algorithm&, const Given&...) {

@@ -6,6 +6,7 @@
 #include <weft/dsl/expression.h>
 #include <weft/dsl/index.h>
 #include <weft/dsl/refused.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/dsl/rules.h>
 #include <weft/dsl/tensor.h>
 
@@ -126,7 +127,7 @@ Assignment Access<Element, storage, Uses...>::operator=(const Right& right) cons
   }
 }
 
-template <class Element, std::size_t rank, Storage storage>
+template <class Element, std::size_t rank, detail::StorageOf storage>
 template <class Right>
 Assignment Tensor<Element, rank, storage>::operator=(const Right&) const {
   static_assert(
@@ -149,6 +150,7 @@ Algorithm algorithm(std::string name, const Given& assignment, CallPlace place =
     return {};
 }
 
+WEFT_CALL_REFUSED(Algorithm, algorithm, "algorithm(\"product\", C(m, n) = sum(k, A(m, k) * B(k, n)))")
 /// Always refused: an algorithm begins with its name.
 template <class... Rest>
 Algorithm algorithm(const Assignment&, const Rest&...) {

@@ -20,11 +20,17 @@ struct Extent {
   template <std::integral Integer>
   Extent(Integer size) : value(static_cast<std::int64_t>(size)) {}
   template <class Other>
-    requires(std::floating_point<Other> || std::convertible_to<const Other&, std::string_view>)
+    requires(std::floating_point<Other> || std::convertible_to<const Other&, std::string_view> ||
+             requires(const Other& index) { index.affine(); })
   Extent(const Other&) {
+    constexpr bool text = std::convertible_to<const Other&, std::string_view>;
     static_assert(!std::floating_point<Other>,
                   "weft: a size is not an integer; accepted: an integer such as 64");
-    static_assert(std::floating_point<Other>,
+    static_assert(
+        std::floating_point<Other> || text,
+        "weft: a size is an index; accepted: an integer such as 64, or Extent::any(\"N\") for a size "
+        "that is given at launch");
+    static_assert(!text,
                   "weft: a size is a text; accepted: an integer such as 64, or Extent::any(\"N\") for a size "
                   "that is given at launch");
   }

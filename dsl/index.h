@@ -35,9 +35,17 @@ struct Index : TakesFactor<Index<name>> {
   static AffineIndex affine() { return {{{name.text, 1}}, 0}; }
 };
 
-/// Declares an index of that name, inside or outside of functions: `WEFT_INDEX(m);`
-#define WEFT_INDEX(name) \
+/// Declares an index of that name, inside or outside of functions: `WEFT_INDEX(m);` Several names are as many
+/// indices, at most eight: `WEFT_INDEX(m, n, k);`
+#define WEFT_INDEX(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_2(__VA_ARGS__))
+#define WEFT_ONE_INDEX(name) \
   [[maybe_unused]] constexpr ::weft::Index<#name> name {}
+#define WEFT_INDEX_2(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_3(__VA_ARGS__))
+#define WEFT_INDEX_3(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_4(__VA_ARGS__))
+#define WEFT_INDEX_4(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_5(__VA_ARGS__))
+#define WEFT_INDEX_5(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_6(__VA_ARGS__))
+#define WEFT_INDEX_6(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_7(__VA_ARGS__))
+#define WEFT_INDEX_7(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_ONE_INDEX(__VA_ARGS__))
 
 /// A sum of indices; the types are those of the indices in it.
 template <class... Indices>

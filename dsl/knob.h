@@ -3,6 +3,7 @@
 
 #include <weft/dsl/compiler.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 
 #include <cstdint>
 #include <string>
@@ -21,5 +22,6 @@ struct KnobChoice {
 /// `.tile(m = knob("tile_m", {32, 64}))`. Throws UserError, with the caller's line, when the name is no
 /// identifier, when there is no value, when a value is below 1 or stands twice.
 KnobChoice knob(std::string name, std::vector<std::int64_t> values, CallPlace place = {});
+WEFT_CALL_REFUSED(KnobChoice, knob, "knob(\"tile_m\", {32, 64}), a name and the numbers to choose from")
 
 }  // namespace weft

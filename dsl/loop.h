@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/knob.h>
+#include <weft/dsl/refused_call.h>
 
 #include <concepts>
 #include <cstdint>
@@ -15,9 +16,6 @@ namespace weft {
 struct LoopFactor;
 
 namespace detail {
-
-template <class...>
-inline constexpr bool never = false;
 
 /// What is no factor of a loop: neither an integer nor a knob.
 template <class T>

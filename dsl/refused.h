@@ -15,7 +15,7 @@ namespace detail {
 
 template <class T>
 inline constexpr bool is_tensor = false;
-template <class Element, std::size_t rank, Storage storage>
+template <class Element, std::size_t rank, StorageOf storage>
 inline constexpr bool is_tensor<Tensor<Element, rank, storage>> = true;
 
 /// A term, or a tensor that was meant to be one.
@@ -208,6 +208,9 @@ WEFT_REFUSED_FUNCTION(tanh, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(sigmoid, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(silu, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(softmax, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(select, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(where, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(if_then_else, WEFT_OPERATIONS)
 #undef WEFT_OPERATIONS
 
 // ---- in place of an assignment ----

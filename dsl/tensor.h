@@ -3,6 +3,7 @@
 
 #include <weft/dsl/algorithm.h>
 #include <weft/dsl/index.h>
+#include <weft/dsl/refused_call.h>
 
 #include <concepts>
 #include <cstddef>
@@ -15,8 +16,33 @@
 
 namespace weft {
 
+namespace detail {
+
+/// The rank of a tensor about which a message has been given.
+inline constexpr std::size_t told_rank = static_cast<std::size_t>(-1);
+
+/// What `sparse` is: a storage, and where a number is asked for, the rank of a tensor that was left out.
+struct SparseWord {
+  constexpr operator Storage() const { return Storage::sparse; }
+  template <std::integral Number>
+  constexpr operator Number() const {
+    static_assert(never<Number>,
+                  "weft: a tensor has its storage where its rank belongs; accepted: the rank between element "
+                  "type and storage, such as Tensor<f32, 2, sparse>");
+    return static_cast<Number>(told_rank);
+  }
+};
+
+struct DenseWord {};
+
+}  // namespace detail
+
 /// `Tensor<f16, 2, sparse>`: pruned weights. Every other tensor is dense.
-inline constexpr Storage sparse = Storage::sparse;
+inline constexpr detail::SparseWord sparse{};
+/// `Tensor<f16, 2, dense>`: what Tensor<f16, 2> is. A function, so that variables may be called so.
+constexpr Storage dense(detail::DenseWord) {
+  return Storage::dense;
+}
 
 /// The element types that weft computes with.
 template <class T>
@@ -31,6 +57,26 @@ namespace detail {
 struct AccessValue {
   std::shared_ptr<const Operand> operand;
   std::vector<AffineIndex> indices;
+};
+
+/// The storage in the type of a tensor, however it is written.
+struct StorageOf {
+  Storage value;
+
+  constexpr StorageOf(Storage storage) : value(storage) {}
+  constexpr StorageOf(SparseWord) : value(Storage::sparse) {}
+  constexpr StorageOf(Storage (*word)(DenseWord)) : value(word({})) {}
+  template <class Given>
+    requires(!std::convertible_to<const Given&, Storage> &&
+             !std::convertible_to<const Given&, Storage (*)(DenseWord)>)
+  constexpr StorageOf(const Given&) : value(Storage::dense) {
+    static_assert(
+        never<Given>,
+        "weft: a tensor is given something else than its storage; accepted: Tensor<f32, 2, sparse>, "
+        "or Tensor<f32, 2> for a dense one; the format of weights is chosen where they are packed, "
+        "as in pack(weights, formats::csr())");
+  }
+  constexpr operator Storage() const { return value; }
 };
 
 template <class T>
@@ -73,7 +119,7 @@ class Access {
 };
 
 /// A tensor of an algorithm. Copies are the same tensor; two tensors of one algorithm have different names.
-template <class Element, std::size_t rank, Storage storage = Storage::dense>
+template <class Element, std::size_t rank = 0, detail::StorageOf storage = Storage::dense>
 class Tensor {
  public:
   /// `Tensor<f16, 2> B("B", {K, Extent::any("N")})`: row-major without gaps.
@@ -82,12 +128,12 @@ class Tensor {
     static_assert(ComputableElement<Element>,
                   "weft: an element type is not one of f16, bf16, f32 and f64; accepted: one of these, such "
                   "as Tensor<f16, 2>");
-    static_assert(!ComputableElement<Element> || count == rank,
+    static_assert(!ComputableElement<Element> || count == rank || rank == detail::told_rank,
                   "weft: a tensor is given a number of sizes that is not its rank; accepted: one size a "
                   "dimension, such as Tensor<f32, 2> A(\"A\", {4, 5})");
     if constexpr (ComputableElement<Element>)
       operand_ = std::make_shared<const Operand>(
-          Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage});
+          Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage.value});
   }
   template <class... Others>
     requires(!((std::same_as<Others, Tensor> || detail::is_shape<Others>) || ...))
@@ -115,7 +161,7 @@ class Tensor {
   template <class... Uses>
   auto operator()(const Uses&... uses) const {
     constexpr bool indices = (IndexExpression<Uses> && ...);
-    constexpr bool fits = sizeof...(Uses) == rank;
+    constexpr bool fits = sizeof...(Uses) == rank || rank == detail::told_rank || rank == 0;
     constexpr bool number = !indices && fits && ((IndexExpression<Uses> || std::integral<Uses>) && ...);
     static_assert(!number,
                   "weft: a tensor is indexed with a number alone; accepted: an index a dimension, such as "
@@ -151,5 +197,8 @@ class Tensor {
 
   std::shared_ptr<const Operand> operand_;
 };
+/// Always refused, by the rule about element types: `Tensor A("A", {4, 5})` does not say one.
+template <std::size_t count>
+Tensor(std::string, const Extent (&)[count]) -> Tensor<void, count>;
 
 }  // namespace weft

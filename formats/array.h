@@ -4,9 +4,11 @@
 
 #include <weft/dsl/dtype.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +25,14 @@ class Array {
   /// Zero-filled. Throws UserError when the shape is negative or its size does not fit 2^63 bytes, and
   /// RuntimeError when the memory cannot be had.
   Array(DType dtype, std::vector<std::int64_t> shape, CallPlace place = {});
+  /// Always refused: the element type stands first.
+  template <class Never = void>
+  Array(std::initializer_list<std::int64_t>, DType) {
+    static_assert(
+        detail::never<Never>,
+        "weft: an array is given its shape before its element type; accepted: Array(DType::f32, {64, "
+        "96})");
+  }
   /// One-dimensional copy of `values`.
   template <class T>
   static Array of(std::span<const T> values) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/row_order.h>
 #include <weft/formats/weight_matrix.h>
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -54,6 +56,33 @@ std::span<const NamedFormat> named_formats();
 /// "csr", "csr:order=dealt,rows=64", "shfl_bw:V=64". UserError that lists the formats when there is none of
 /// that name.
 Format parse_format(std::string_view text, CallPlace place = {});
+
+/// A call of a format with names that its options do not have, such as the letters that stand in its text.
+#define WEFT_LETTERS_REFUSED(name, written)                                                 \
+  template <class Never = void>                                                             \
+  Format name(const ::weft::detail::LettersOfFormats&) {                                    \
+    static_assert(::weft::detail::never<Never>,                                             \
+                  "weft: " #name " has no option of that name in C++; accepted: " written); \
+    return {};                                                                              \
+  }
+/// The same, or with a number.
+#define WEFT_FORMAT_REFUSED(name, written)                                                     \
+  WEFT_LETTERS_REFUSED(name, written)                                                          \
+  template <std::integral Number, class... Rest>                                               \
+  Format name(Number, const Rest&...) {                                                        \
+    static_assert(::weft::detail::never<Number>,                                               \
+                  "weft: " #name " is given numbers without their names; accepted: " written); \
+    return {};                                                                                 \
+  }
+
+namespace detail {
+
+/// The letters of parameters, and names of other formats, in the order in which they are usually given.
+struct LettersOfFormats {
+  std::int64_t V = 0, v = 0, N = 0, n = 0, M = 0, m = 0, K = 0, k = 0, B = 0, b = 0, size = 0, block = 0;
+};
+
+}  // namespace detail
 
 namespace formats {
 
@@ -105,8 +134,10 @@ Format sliced_ell(const SliceOptions& options = {});
 /// Blocks of size x size, those with an entry stored whole; size a power of two from 4 to 256. Written
 /// "bcsr:b=32". Rows and columns need not be multiples of it.
 Format bcsr(std::int64_t size = 16);  ///< block rows compressed
+WEFT_LETTERS_REFUSED(bcsr, "bcsr(32), rows and columns of a block, which is b")
 Format blocked_ell(
     std::int64_t size = 16);  ///< block rows padded to the longest; block column -1 in the padding
+WEFT_LETTERS_REFUSED(blocked_ell, "blocked_ell(32), rows and columns of a block, which is b")
 
 /// How hb_ell stores its blocks: `hb_ell({.offset = 4})`, written "hb_ell:offset=4".
 struct HbEllOptions {
@@ -120,6 +151,7 @@ struct HbEllOptions {
 /// Blocks with entries by block row, each in ELL of its own width, or dense (Wu et al., "Generic, Sparse
 /// Tensor Core for Neural Networks", III-A). "hb_ell:pairs=1" has two of four, for sparse tensor cores.
 Format hb_ell(const HbEllOptions& options = {});
+WEFT_FORMAT_REFUSED(hb_ell, "hb_ell({.size = 8, .offset = 4}), of which size is b")
 
 /// Groups of rows that keep the same columns: `shfl_bw({.rows = 128})`, written "shfl_bw:V=128,k=32".
 struct GroupOptions {
@@ -131,6 +163,10 @@ struct GroupOptions {
 };
 Format vector_wise(const GroupOptions& options = {});  ///< groups of rows as they come
 Format shfl_bw(const GroupOptions& options = {});      ///< groups of any rows, found when packed; `row_order`
+#define WEFT_GROUPS "({.rows = 64, .places = 32}), of which rows is V and places is k"
+WEFT_FORMAT_REFUSED(vector_wise, "vector_wise" WEFT_GROUPS)
+WEFT_FORMAT_REFUSED(shfl_bw, "shfl_bw" WEFT_GROUPS)
+#undef WEFT_GROUPS
 
 /// How n_m, v_n_m and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
 /// `v_n_m({.columns = 16})`, written "v_n_m:M=16,V=64".
@@ -148,6 +184,14 @@ Format v_n_m(const PairOptions& options = {});
 /// Any weights: the columns of a group of V rows are put together in fours of which every row has at most two
 /// entries. M has no meaning.
 Format column_quads(const PairOptions& options = {.rows = 128});
+#define WEFT_PAIRS "({.rows = 64, .places = 128}), of which rows is V and places is k"
+WEFT_FORMAT_REFUSED(n_m, "n_m" WEFT_PAIRS)
+WEFT_FORMAT_REFUSED(column_quads, "column_quads" WEFT_PAIRS)
+#undef WEFT_PAIRS
+WEFT_FORMAT_REFUSED(
+    v_n_m,
+    "v_n_m({.rows = 64, .columns = 16}), of which rows is V and columns is M, N being 2; k is "
+    ".places behind them")
 
 /// Whether sparse tensor cores take it, its levels keeping two of four. UserError, as from pack, for
 /// parameters that the format does not have.

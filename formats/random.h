@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/array.h>
 
 #include <cstdint>
@@ -36,5 +37,6 @@ enum class RandomValues : std::uint8_t {
 /// does.
 Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed,
                    RandomValues values = RandomValues::uniform, CallPlace place = {});
+WEFT_CALL_REFUSED(Array, random_array, "random_array(DType::f32, {64, 96}, 1): element type, shape, seed")
 
 }  // namespace weft

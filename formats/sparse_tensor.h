@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/array.h>
 #include <weft/formats/format.h>
 #include <weft/formats/level.h>
@@ -102,6 +103,9 @@ class SparseTensor {
 /// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the
 /// format itself demands). The tensor has been checked.
 SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place = {});
+WEFT_CALL_REFUSED(SparseTensor, pack,
+                  "pack(weights, formats::csr()): weights as read() or synthetic_layer() give them, then a "
+                  "format, which has its ( )")
 /// Always refused: a text is no format yet.
 template <std::convertible_to<std::string_view> Text>
 SparseTensor pack(const WeightMatrix& weights, const Text&, CallPlace place = {}) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
@@ -33,5 +34,7 @@ struct SyntheticLayer {
 /// The same on every machine. UserError for negative extents, a sparsity outside 0 … 1, a negative spread, or
 /// an element type that is not floating.
 WeightMatrix synthetic_layer(const SyntheticLayer& layer, CallPlace place = {});
+WEFT_CALL_REFUSED(WeightMatrix, synthetic_layer,
+                  "synthetic_layer({.rows = 64, .columns = 96, .sparsity = 0.9})")
 
 }  // namespace weft

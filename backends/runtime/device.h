@@ -3,8 +3,10 @@
 
 #include <weft/backends/runtime/handle.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -77,6 +79,22 @@ class DeviceInterface {
   DeviceInterface& operator=(const DeviceInterface&) = default;
 };
 
+namespace detail {
+
+/// A text; a null pointer, which could become one, is an implementation that is not there.
+template <class Text>
+concept NameOfDevice =
+    std::convertible_to<const Text&, std::string_view> && !std::same_as<Text, std::nullptr_t>;
+
+template <class Text>
+constexpr void refuse_text_of_device() {
+  static_assert(never<Text>,
+                "weft: a device is a text; accepted: Device::cpu(), Device::cuda(), Device::cuda(1) or "
+                "Device::simulator(\"sm_90a\"), or of a text parse_device(\"cuda:1\")");
+}
+
+}  // namespace detail
+
 /// A device, by value; copies mean the same device. A CUDA device is held through its primary context, which
 /// is the one that the CUDA runtime and PyTorch use, so memory and streams of theirs can be used with it.
 class Device {
@@ -93,6 +111,15 @@ class Device {
 
   /// A device of one's own. UserError when there is no implementation.
   explicit Device(std::shared_ptr<DeviceInterface> implementation, CallPlace place = {});
+  /// Always refused: a device is more than its name.
+  template <detail::NameOfDevice Text>
+  Device(const Text&) {
+    detail::refuse_text_of_device<Text>();
+  }
+  template <detail::NameOfDevice Text>
+  static Device cuda(const Text& text) {
+    return Device(text);
+  }
 
   // UserError from each of these for a device that was moved from.
   DeviceKind kind(CallPlace place = {}) const { return description(place).kind; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/array.h>
 #include <weft/formats/io/mtx.h>
 #include <weft/formats/io/npy.h>
@@ -22,6 +23,8 @@ namespace weft {
 /// could be meant, for row_dimensions that the weight does not have, and for pickles (with the way to convert
 /// them). RuntimeError when the system cannot read the file.
 WeightMatrix read(const std::string& path, const ReadOptions& options = {}, CallPlace place = {});
+WEFT_CALL_REFUSED(WeightMatrix, read,
+                  "read(\"layer.npy\"), or read(\"layer.safetensors\", {.tensor = \"fc1.weight\"})")
 
 /// Reads one dense array (.npy, .npz, .safetensors): an operand, a bias. NaN and infinity are kept. Without a
 /// name the only tensor is taken. Errors as read.

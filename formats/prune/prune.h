@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/format.h>
 #include <weft/formats/weight_matrix.h>
 
@@ -82,11 +83,16 @@ struct Pruning {
 /// negative scores, and scores of another shape.
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options,
                        CallPlace place = {});
+WEFT_CALL_REFUSED(Pruning, choose_weights,
+                  "choose_weights(weights, formats::shfl_bw({.rows = 64}), {.sparsity = 0.75})")
 
 /// The weights that stay, in the shape of the whole: an entry for every place of the pruning, explicit zeros
 /// where the weight had none, so that a kept column of a group is complete. UserError when the pruning has
 /// been made from weights of another shape.
 WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, CallPlace place = {});
+WEFT_CALL_REFUSED(
+    WeightMatrix, pruned,
+    "pruned(weights, choose_weights(weights, formats::shfl_bw({.rows = 64}), {.sparsity = 0.75}))")
 
 /// The rows or columns of a block, or the rows of a group, that `format` is pruned by: the parameter b (16)
 /// or V (64); 1 for formats of single weights. UserError as from choose_weights.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/pattern_rules.h>
 #include <weft/formats/weight_matrix.h>
 
@@ -56,6 +57,9 @@ struct Statistics {
 
 /// A few passes over the entries. UserError for weights that WeightMatrix::check refuses.
 Statistics statistics(const WeightMatrix& weights, CallPlace place = {});
+WEFT_CALL_REFUSED(Statistics, statistics,
+                  "statistics(weights) of weights as read() or synthetic_layer() give them, before they are "
+                  "packed")
 
 /// One JSON object, keys as the fields above.
 std::string json_text(const Statistics& statistics);

@@ -2,6 +2,7 @@
 // sentence, where the compiler would list all that it tried.
 #pragma once
 
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/weight_matrix.h>
 
@@ -52,4 +53,7 @@ constexpr void refuse_operands_of_recipe() {
   Schedule recipe(const Algorithm& algorithm, const Weights&, const Machine&, __VA_ARGS__) { \
     detail::refuse_operands_of_recipe<Weights, Machine>();                                   \
     return Schedule(algorithm, nullptr, Target());                                           \
-  }
+  }                                                                                          \
+  WEFT_CALL_REFUSED(Schedule, recipe,                                                        \
+                    #recipe                                                                  \
+                    "(algorithm, weights, target_named(\"cpu\")), of a shared pointer to packed weights")

@@ -4,6 +4,7 @@
 #include <weft/dsl/algorithm.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/loop.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/hardware/target.h>
 #include <weft/scheduler/program/refused_operands.h>
@@ -121,6 +122,17 @@ class Schedule {
   }
   template <class Never = void>
   Schedule& tile(std::initializer_list<LoopName>, std::initializer_list<std::int64_t>) {
+    detail::refuse_factors<Never>();
+    return *this;
+  }
+  /// Always refused: a loop and its number stand in braces.
+  template <class Never = void>
+  Schedule& split(std::initializer_list<detail::Anything>, std::initializer_list<detail::Anything> = {}) {
+    detail::refuse_factors<Never>();
+    return *this;
+  }
+  template <class Never = void>
+  Schedule& tile(std::initializer_list<detail::Anything>, std::initializer_list<detail::Anything> = {}) {
     detail::refuse_factors<Never>();
     return *this;
   }
@@ -283,7 +295,8 @@ class Schedule {
   // What fits none of the forms above.
   WEFT_STEP_REFUSED(reorder, ".reorder(m, k, n.inner)", (detail::are_loops<1, Given...>))
   WEFT_STEP_REFUSED(fuse, ".fuse(p, q)", (detail::are_loops<2, Given...>))
-  WEFT_STEP_REFUSED(unroll, ".unroll(n.inner)", (detail::are_loops<1, Given...>))
+  WEFT_STEP_REFUSED(unroll, ".unroll(n.inner) of a loop that .split(n = 4) makes, without a number",
+                    (detail::are_loops<1, Given...>))
   WEFT_STEP_REFUSED(vectorize, ".vectorize(n.inner) of one loop, which .split(n = 16) makes",
                     (detail::takes<void(OneLoop), Given...>))
   WEFT_STEP_REFUSED(parallel, ".parallel(m) of one loop; .fuse(m, n) makes one of two",
@@ -386,6 +399,9 @@ Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& targe
 Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   CallPlace place = {});
 Schedule schedule(Algorithm algorithm, const Target& target, CallPlace place = {});
+WEFT_CALL_REFUSED(Schedule, schedule,
+                  "schedule(algorithm, pack(weights, formats::csr()), target_named(\"cpu\")), or without "
+                  "weights where none are sparse")
 /// Always refused: weights are packed first, and a target is more than its name.
 template <class Weights, class Machine>
   requires detail::NoOperands<Weights, Machine>

@@ -197,11 +197,12 @@ class Tensorize {
   }
 
   static Reason entries_of_one_row(const std::string& loop, const std::string& read) {
-    return {3, fmt::format("{} goes through the entries of one row at a time{}", loop, read),
-            "weights in tiles of rows that share columns (formats shfl_bw, vector_wise, n_m, v_n_m, "
-            "bcsr); any weights are so by v_n_m(algorithm, pack(weights, "
-            "formats::column_quads({.rows = 64})), target), a recipe with all steps",
-            loop};
+    return {
+        3, fmt::format("{} goes through the entries of one row at a time{}", loop, read),
+        "weights in tiles of rows that share columns (formats shfl_bw, vector_wise, n_m, v_n_m, "
+        "bcsr); any weights are so by v_n_m(algorithm, pack(weights, "
+        "formats::column_quads({.rows = 64})), target), a recipe with all steps, of factors of f16 or bf16",
+        loop};
   }
 
   /// The same where something else stands beside the sum, such as a copy.

@@ -224,11 +224,18 @@ class Chooser {
         fmt::format("recipes that take it: {}{}", fmt::join(others, ", "), text_of_other_formats()));
   }
 
+  /// Whether a recipe could take the algorithm on the target, in whichever format.
+  bool suits(const Recipe& recipe) const {
+    const DType dtype = algorithm_.sparse_operand()->dtype;
+    const bool is_of_target = target_.is_gpu() ? !recipe.of_cpus : !recipe.of_gpus;
+    return is_of_target && (!recipe.of_halves || dtype == DType::f16 || dtype == DType::bf16);
+  }
+
   /// What weights are packed in for the recipes that were asked for, of which no format here is one.
   std::string text_of_other_formats() const {
     std::string text;
     for (const Recipe& recipe : recipes()) {
-      if (takes(recipe) && std::ranges::none_of(formats_, recipe.is_format))
+      if (takes(recipe) && suits(recipe) && std::ranges::none_of(formats_, recipe.is_format))
         text += fmt::format("; or for {} weights of {}", recipe.name, recipe.formats);
     }
     return text;

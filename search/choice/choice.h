@@ -9,6 +9,7 @@
 
 #include <weft/backends/kernel.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/recipes/list.h>
 #include <weft/search/model/known_error.h>
@@ -86,6 +87,10 @@ struct ChoiceOptions {
 /// operand, the weights do not fit it, there is no recipe of a name, or formats and recipes leave no way.
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
               const ChoiceOptions& options = {}, CallPlace place = {});
+WEFT_CALL_REFUSED(
+    Choice, choose,
+    "choose(algorithm, weights, target_named(\"sm_90a\"), {.recipes = {\"shfl_bw\"}}) of weights "
+    "that are not packed")
 
 /// The format that the weights of a way are packed in, which its point may narrow.
 Format packed_format(const Way& way, CallPlace place = {});
@@ -103,6 +108,10 @@ bool is_left_to_default(const Recipe& recipe, const Schedule& schedule);
 /// is not refused.
 Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                        const Target& target, const ChoiceOptions& options = {}, CallPlace place = {});
+WEFT_CALL_REFUSED(Schedule, auto_schedule,
+                  "auto_schedule(algorithm, std::make_shared<const SparseTensor>(pack(weights, "
+                  "formats::csr())), target_named(\"cpu\")), or auto_kernel(algorithm, weights, target) of "
+                  "weights that are not packed")
 
 /// A kernel with the weights packed for it.
 struct AutoKernel {
@@ -114,6 +123,9 @@ struct AutoKernel {
 AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
                        const ChoiceOptions& options = {}, const KernelOptions& kernel = {},
                        CallPlace place = {});
+WEFT_CALL_REFUSED(AutoKernel, auto_kernel,
+                  "auto_kernel(algorithm, weights, target_named(\"cpu\")) of weights that are not packed, or "
+                  "compile(auto_schedule(algorithm, weights, target)) of packed ones")
 
 /// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
 /// were refused are taken out. Throws the refusal of the last one.

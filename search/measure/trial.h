@@ -6,6 +6,7 @@
 #include <weft/backends/runtime/timing.h>
 #include <weft/search/measure/trial_problem.h>
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,6 +36,15 @@ struct MeasureOptions {
   int copies = 1;       ///< so many sets of all operands take turns: more than the L2 holds make it cold
   double give_up = 2;   ///< after a first sample so many times slower than the best
   double budget = 3e7;  ///< products of the reference; larger plain products are sampled (checker.h)
+
+  /// Always refused: who measures is one of the options.
+  template <std::same_as<Measure> Given>
+  MeasureOptions& operator=(Given) {
+    static_assert(!std::same_as<Given, Measure>,
+                  "weft: the options of measuring are given a measure; accepted: its member, such as "
+                  "options.measure.measure = Measure::sim");
+    return *this;
+  }
 };
 
 /// A point of a space of a list.

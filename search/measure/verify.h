@@ -4,6 +4,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/backends/reference.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 
 #include <string>
 
@@ -17,6 +18,10 @@ struct Verification {
   std::string text() const;
 };
 
+WEFT_CALL_REFUSED(
+    Verification, verify,
+    "verify(kernel, Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}}): arrays by name and scalars "
+    "by name in braces of their own")
 /// Always refused: a kernel writes into the arrays that it is given.
 template <class Never = void>
 Verification verify(const Kernel&, const Device&, const ArgumentsByValue&) {

@@ -48,6 +48,16 @@ Space space_to_check(const CheckVerb& options, const Target& target) {
   return space_of(std::string(way.recipe->name), problem, target);
 }
 
+/// A knob that the space has is told with its values, so that the next call is right.
+[[noreturn]] void refuse_without_value(const std::string& knob, const Space& space) {
+  const auto found = std::ranges::find(space.knobs(), knob, &ir::Knob::name);
+  if (found == space.knobs().end()) of_option("--set", [&] { return space.value_of(knob, ""); });
+  std::vector<std::string> words;
+  for (const std::int64_t value : found->values) words.push_back(space.word_of(knob, value));
+  throw UserError("a knob has no value", "--set", knob,
+                  fmt::format("--set {}={}; it can be {}", knob, words.back(), fmt::join(words, ", ")));
+}
+
 /// What "--recipe shfl_bw:stages=4" and "--set stages=4" fix.
 KnobValues fixed_knobs(const CheckVerb& options, const Space& space) {
   std::vector<std::string> parts = options.set;
@@ -59,8 +69,7 @@ KnobValues fixed_knobs(const CheckVerb& options, const Space& space) {
   KnobValues fixed;
   for (const std::string& part : parts) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string::npos)
-      throw UserError("a knob has no value", "--set", part, "--set tile_n=128");
+    if (equals == std::string::npos) refuse_without_value(part, space);
     const std::string knob = part.substr(0, equals);
     const std::int64_t value =
         of_option("--set", [&] { return space.value_of(knob, part.substr(equals + 1)); });

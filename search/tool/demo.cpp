@@ -112,7 +112,7 @@ void add_demo(CLI::App& app, Action& action) {
   add_option(verb, "--tensor", options.tensor, "which tensor of the file");
   only_from(add_option(verb, "--n", options.n, "columns of the dense operand"), 1, 1'000'000'000);
   begin_group(verb, "Output");
-  add_option(verb, "--out", options.out, "folder for the kernels");
+  add_option(verb, "-o,--out", options.out, "folder for the kernels");
 }
 
 }  // namespace weft::tool

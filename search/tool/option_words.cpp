@@ -129,6 +129,9 @@ UserError mistake_of(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining(true);
   const std::string message = error.what();
   const CLI::Option* option = option_of_message(verb, message);
+  if (!rest.empty() && rest.front() == "help")
+    return {"help is asked for by an option", "weft", fmt::format("{}", fmt::join(rest, " ")),
+            full_name(verb) + " --help"};
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return surplus_words(verb, rest);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (option == nullptr) return missing_verb(verb, rest);

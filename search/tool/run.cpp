@@ -6,6 +6,7 @@
 #include <weft/search/tool/options.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {
@@ -35,7 +36,7 @@ void add_flags(CLI::App& verb, RunVerb& options) {
   verb.add_flag("--every-lane-arrives", options.every_lane_arrives,
                 "no lane arrives for its warp: racecheck can follow");
   begin_group(verb, "Output");
-  add_option(verb, "--out", options.out, "a .npy file", "FILE");
+  add_option(verb, "-o,--out", options.out, "a .npy file", "FILE");
   add_json_flag(verb, options.json);
 }
 
@@ -57,7 +58,16 @@ nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, c
           {"notes", problem.notes}};
 }
 
+/// Whoever reads the file by its name would take numpy's bytes for something else.
+void require_name_of_npy(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending.empty() || ending == ".npy") return;
+  throw UserError("a result is written as NumPy does", "--out", path,
+                  std::filesystem::path(path).replace_extension(".npy").string());
+}
+
 int execute(const RunVerb& options, bool check) {
+  require_name_of_npy(options.out);
   require_place_for("--out", options.out);
   const Device device = named_device(options.device);
   const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);

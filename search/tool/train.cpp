@@ -153,7 +153,7 @@ void add_train(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_option(verb, "--seed", options.seed, "of the drawings");
   begin_group(verb, "Output");
-  only(add_list(verb, "--emit", options.emit, "c, cpp: the predictor as if statements, beside -o"),
+  only(add_list(verb, "--emit", options.emit, "the predictor as if statements beside -o: c, cpp"),
        {"c", "cpp"});
   add_option(verb, "-o,--out", options.output, "where the predictor goes, as JSON");
   add_json_flag(verb, options.json);

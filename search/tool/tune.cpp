@@ -165,8 +165,9 @@ TuneOptions tune_options(const TuneVerb& options) {
   for (const std::string& limit : options.limits) {
     const std::size_t equals = limit.find('=');
     if (equals == std::string::npos || equals + 1 == limit.size())
-      throw UserError("a knob cannot be held to a value", "--set", limit, "knob=value, or knob=value,value");
-    std::vector<std::string>& words = tune.limits[limit.substr(0, equals)];
+      throw UserError("a knob cannot be held to a value", "--set", limit,
+                      fmt::format("--set {0}=value, or {0}=value,value", limit.substr(0, equals)));
+    std::vector<KnobWord>& words = tune.limits[limit.substr(0, equals)];
     for (std::string& word : CLI::detail::split(limit.substr(equals + 1), ','))
       words.push_back(std::move(word));
   }

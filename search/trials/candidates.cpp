@@ -52,17 +52,17 @@ std::optional<Held> held_in(const Space& space, const KnobLimits& limits) {
   Held held;
   for (const auto& [knob, words] : limits) {
     if (std::ranges::find(space.knobs(), knob, &ir::Knob::name) == space.knobs().end()) return std::nullopt;
+    const auto& values = std::ranges::find(space.knobs(), knob, &ir::Knob::name)->values;
+    // By their words: what is no number, or a negative one, is told the values too, and not what numbers are.
+    std::vector<std::string> known;
+    for (const std::int64_t value : values) known.push_back(space.word_of(knob, value));
     for (const std::string& word : words) {
-      const std::int64_t value = space.value_of(knob, word);
-      const auto& values = std::ranges::find(space.knobs(), knob, &ir::Knob::name)->values;
-      if (std::ranges::find(values, value) == values.end()) {
-        std::vector<std::string> known;
-        for (const std::int64_t each : values) known.push_back(space.word_of(knob, each));
+      const auto place = std::ranges::find(known, word);
+      if (place == known.end())
         throw UserError("a knob does not have that value",
                         fmt::format("--set {} (TuneOptions::limits)", knob), word,
                         fmt::format("{}", fmt::join(known, ", ")));
-      }
-      held[knob].push_back(value);
+      held[knob].push_back(values[static_cast<std::size_t>(place - known.begin())]);
     }
   }
   return held;

@@ -5,6 +5,7 @@
 #include <weft/search/measure/trial.h>
 #include <weft/search/spaces/space.h>
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -43,9 +44,16 @@ Strategy strategy_named(std::string_view name);
 /// "small a=1 b=2": recipe and configuration.
 std::string text_of(const Candidate& candidate);
 
+/// A value of a knob as people write it: {"form", {"baked"}}, {"rows", {8, 16}} or {"rows", {"8"}}.
+struct KnobWord : std::string {
+  KnobWord(std::string word) : std::string(std::move(word)) {}
+  KnobWord(const char* word) : std::string(word) {}
+  template <std::integral Integer>
+  KnobWord(Integer value) : std::string(std::to_string(value)) {}
+};
 using Predict = std::function<double(const TrialPoint&)>;
 /// Values that knobs are held to: {"stages", {3, 4}}, as Space::value_of reads them.
-using KnobLimits = std::map<std::string, std::vector<std::string>>;
+using KnobLimits = std::map<std::string, std::vector<KnobWord>>;
 
 /// The points of the spaces that a strategy chooses from, among them those that recipes take unasked, for
 /// which weights may be packed: of formats within reach alone, whose likeliest point is expected to take at

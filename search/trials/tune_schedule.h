@@ -6,6 +6,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/search/trials/tune.h>
 
@@ -32,6 +33,10 @@ struct Tuned {
 Tuned tune(const Schedule& schedule, const std::string& device, const TuneOptions& options = {},
            const std::string& database = {}, CallPlace place = {});
 
+WEFT_CALL_REFUSED(
+    Tuned, tune,
+    "tune(schedule, \"cpu\"), the name of a device, such as \"cuda\" and \"sim:sm_90a\" too, and "
+    "options behind it: {.trials = 40}")
 /// Always refused: kernels are tried on a device.
 template <std::same_as<Target> Machine, class... Rest>
 Tuned tune(const Schedule& schedule, const Machine&, const TuneOptions& options = {}, const Rest&...) {

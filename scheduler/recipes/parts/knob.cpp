@@ -44,7 +44,8 @@ void refuse_with_knob_left_out(const UserError& refused, std::span<const RecipeK
     others.erase(name);
     const RecipeKnob* knob = knob_named(knobs, name);
     if (knob == nullptr || !works(others)) continue;
-    left_out = name + " = " + knob->word_of(value);
+    const std::string word = knob->word_of(value);  // none of a value below the least
+    left_out = name + " = " + (word.empty() ? std::to_string(value) : word);
     break;
   }
   if (left_out.empty() && given.size() > 1 && works({})) left_out = "all knobs";

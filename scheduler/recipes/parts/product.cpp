@@ -116,7 +116,8 @@ void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const 
   refuse_recipe(
       needs, algorithm,
       fmt::format("weights of {}, which its tensor cores do not multiply", name_of(weights.dtype())),
-      fmt::format("f16 or bf16, as pack(converted(matrix, DType::f16), {}) makes them, or "
+      fmt::format("f16 or bf16, as pack(converted(matrix, DType::f16), {}) makes them for an algorithm of "
+                  "Tensor<f16, 2>, or "
                   "default_schedule(algorithm, weights, target)",
                   needs.example));
 }

@@ -162,6 +162,17 @@ TEST_F(TrainVerb, predict_asks_the_predictor_that_ships) {
   EXPECT_EQ(json.at("from"), "times");
 }
 
+TEST_F(TrainVerb, predict_answers_for_a_cpu_with_a_recipe_that_runs_there) {
+  make_weights();
+  const Answer answer = call_weft({"predict", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n",
+                                   "8", "--target", "cpu", "--json"});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  const Answer made =
+      call_weft({"verify", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n", "8", "--recipe",
+                 nlohmann::json::parse(answer.out).at("recipe"), "--device", "cpu"});
+  EXPECT_EQ(made.code, 0) << made.errors;
+}
+
 TEST_F(TrainVerb, predict_asks_for_the_format_that_would_be_chosen) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights(512, 512);

@@ -85,6 +85,10 @@ TEST_F(WrongWordsTest, FlagsThatTheOperationHasNoUseForAreRefused) {
       {"verify --weights made:M=32,K=48,sparsity=0.8 --n 8 --tensor w", "made weights have no tensors"},
       {"verify --weights w.npy --n 8 --device sim:sm_80 --threads 2", "threads are of a CPU"},
       {"verify --weights w.npy --n 8 --emitter cuda", "CUDA source is for GPUs"},
+      {"run --weights w.npy --n 8 --out c.csv", "accepted: c.npy"},
+      {"run --weights w.npy --n 8 -o c.csv", "accepted: c.npy"},
+      {"help run", "accepted: weft run --help"},
+      {"run help", "accepted: weft run --help"},
       {"compile --weights w.npy --n 8 --target cpu --emitter cuda", "CUDA source is for GPUs"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
@@ -162,7 +166,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"prune w.npy --format csr --sparsity 0.5 --attempts -1", "--attempts"},
       {"prune w.npy --format csr --sparsity 0.5 --seed -1", "--seed"},
       {"prune w.npy --format csr --sparsity 0.5 -o p.txt", ".safetensors or .npy"},
-      {"check --weights w.npy --n 8 --target sm_80 --set tile_n", "--set tile_n=128"},
+      {"check --weights w.npy --n 8 --target sm_80 --set rows", "accepted: --set rows="},
       {"check --weights w.npy --n 8 --target ''", "target"},
       {"check --weights w.npy --n 8 --target sm_80 --set tile_n=99999999999999999999", "tile_n"},
       {"check --weights w.npy --n 8 --target cpu --set nosuch=1", "nosuch"},
@@ -271,6 +275,7 @@ TEST_F(WrongWordsTest, AFileThatCannotBeOpenedIsOneKindOfError) {
       {"verify --weights . --n 8", "a folder"},
       {"inspect nosuch.npy", "cannot read nosuch.npy"},
       {"prune nosuch.npy --format csr --sparsity 0.5", "cannot read nosuch.npy"},
+      {"bench --suite nosuch.json --device cpu", R"({"suite": "mine", "problems": [{"id": 1,)"},
       {"prune w.npy --format csr --sparsity 0.5 --scores nosuch.npy", "cannot read nosuch.npy"},
       {"demo nosuch.npy", "cannot read nosuch.npy"},
       {"check --weights nosuch.npy --n 8 --target sm_80", "cannot read nosuch.npy"},

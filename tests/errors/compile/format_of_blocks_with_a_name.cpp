@@ -1,0 +1,10 @@
+// expect: weft: bcsr has no option of that name in C++
+// expect: bcsr(32)
+// fix: return formats::bcsr(32);
+#include <weft/formats/sparse_tensor.h>
+
+using namespace weft;
+
+Format program() {
+  return formats::bcsr({.size = 32});  // here
+}

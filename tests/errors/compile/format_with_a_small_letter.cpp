@@ -1,0 +1,10 @@
+// expect: weft: hb_ell has no option of that name in C++
+// expect: of which size is b
+// fix: return formats::hb_ell({.size = 8});
+#include <weft/formats/sparse_tensor.h>
+
+using namespace weft;
+
+Format program() {
+  return formats::hb_ell({.b = 8});  // here
+}

@@ -1,0 +1,19 @@
+// expect: a knob does not have that value
+// expect: --set width (TuneOptions::limits)
+// expect: found:    -16
+// expect: accepted: 16, 32
+// fix: options.limits = {{"width", {16}}};
+#include "illegal_program.h"
+#include "illegal_recipe.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(search_of_a_negative_value) {
+  auto s = spmm_schedule("cpu");
+  s.split(n = knob("width", {16, 32}));
+  TuneOptions options{.trials = 1};
+  options.limits = {{"width", {-16}}};  // there
+  tune(s, "cpu", options);              // here
+}
