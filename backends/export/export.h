@@ -37,7 +37,8 @@ struct PackageKernel {
   Kernel kernel;
   std::int64_t least = 1;
   std::int64_t most =
-      std::numeric_limits<std::int64_t>::max();  ///< left alone: as many as the kernel can index
+      std::numeric_limits<std::int64_t>::max();  ///< left alone: as many as the kernel can index, and those
+                                                 ///< for other targets in its place
   /// How long a call of a size takes, measured or modelled; empty where nothing is known.
   std::function<double(std::int64_t size)> microseconds = {};
 };

@@ -81,8 +81,7 @@ const Target& exported_target(const ExportVerb& options, const std::string& name
   };
   const Target& target = any();
   if (!exporting::takes(target))
-    throw UserError("only kernels for GPUs are exported", "--archs", name,
-                    exporting::targets_taken() + "; on a CPU a package runs its reference");
+    throw UserError("a package has no kernels for that target", "--archs", name, exporting::targets_taken());
   if (std::ranges::count(options.architectures, name) > 1)
     throw UserError("an architecture is named twice", "--archs", name, "each of them once");
   return target;
@@ -163,10 +162,14 @@ int run(const ExportVerb& options) {
   for (const PackageKernel& each : kernels) {
     const auto& resources = each.kernel.resources();
     const Launch& launch = each.kernel.lowered().launch;
-    table.row({each.kernel.target().name, resources ? std::to_string(resources->registers) : "unknown",
-               resources ? std::to_string(resources->spill_bytes) : "unknown", std::to_string(launch.threads),
-               std::to_string(launch.shared_bytes)});
-    list.push_back({{"target", each.kernel.target().name},
+    const Target& target = each.kernel.target();
+    if (target.is_gpu())
+      table.row({target.name, resources ? std::to_string(resources->registers) : "unknown",
+                 resources ? std::to_string(resources->spill_bytes) : "unknown",
+                 std::to_string(launch.threads), std::to_string(launch.shared_bytes)});
+    else
+      table.row({target.name, "", "", "", ""});
+    list.push_back({{"target", target.name},
                     {"registers", resources ? nlohmann::ordered_json(resources->registers) : nullptr},
                     {"shared_bytes", launch.shared_bytes}});
   }
@@ -202,7 +205,8 @@ void add_export(CLI::App& app, Action& action) {
              "columns: 1:512, 8:4096:8 for multiples of 8, or 4096; several by commas", "N");
   begin_group(verb, "Schedule");
   add_choice_flags(verb, options.problem);
-  add_list(verb, "--archs", options.architectures, "see weft targets; with commas");
+  add_list(verb, "--archs", options.architectures,
+           "GPUs, and x86-64-v3, x86-64-v4 of CPUs: see weft targets; with commas");
   begin_group(verb, "Output");
   add_option(verb, "--name", options.name, "of library and symbols", "NAME");
   add_option(verb, "-o,--out", options.out, "folder; else the name", "DIR");

@@ -55,7 +55,10 @@ TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
       {{"--name", "ffn", "--license", "nosuch"}, {"cannot read nosuch", "--license", "no such file"}},
       {{"--name", "ffn", "--measured", "/"}, {"cannot read /", "--measured", "a folder"}},
       {{"--name", "ffn", "--archs", "sm_80"}, {"named twice", "--archs"}},
-      {{"--name", "ffn", "--archs", "cpu"}, {"GPU"}}};
+      {{"--name", "ffn", "--archs", "cpu"},
+       {"--archs", "no kernels for that target", "x86-64-v3, x86-64-v4"}},
+      {{"--name", "ffn", "--archs", "x86-64-v2"},
+       {"--archs", "no target of that name", "x86-64-v3, x86-64-v4"}}};
   for (const Wrong& wrong : all) {
     const Answer answer = exported(wrong.words);
     SCOPED_TRACE(::testing::PrintToString(wrong.words) + "\n" + answer.errors);
