@@ -33,14 +33,25 @@ void* __wrap_calloc(size_t count, size_t bytes);
 void* __wrap_realloc(void* memory, size_t bytes);
 void* __wrap_aligned_alloc(size_t alignment, size_t bytes);
 int __wrap_posix_memalign(void** memory, size_t alignment, size_t bytes);
-void* __wrap_malloc(size_t bytes) { return ++allocations, __real_malloc(bytes); }
-void* __wrap_calloc(size_t count, size_t bytes) { return ++allocations, __real_calloc(count, bytes); }
-void* __wrap_realloc(void* memory, size_t bytes) { return ++allocations, __real_realloc(memory, bytes); }
+void* __wrap_malloc(size_t bytes) {
+  ++allocations;
+  return __real_malloc(bytes);
+}
+void* __wrap_calloc(size_t count, size_t bytes) {
+  ++allocations;
+  return __real_calloc(count, bytes);
+}
+void* __wrap_realloc(void* memory, size_t bytes) {
+  ++allocations;
+  return __real_realloc(memory, bytes);
+}
 void* __wrap_aligned_alloc(size_t alignment, size_t bytes) {
-  return ++allocations, __real_aligned_alloc(alignment, bytes);
+  ++allocations;
+  return __real_aligned_alloc(alignment, bytes);
 }
 int __wrap_posix_memalign(void** memory, size_t alignment, size_t bytes) {
-  return ++allocations, __real_posix_memalign(memory, alignment, bytes);
+  ++allocations;
+  return __real_posix_memalign(memory, alignment, bytes);
 }
 
 static float* numbers(size_t count, unsigned seed) {
