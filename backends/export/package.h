@@ -57,7 +57,7 @@ struct Variant {
   std::function<double(std::int64_t size)> microseconds = {};
   std::string symbol;  ///< "sm_80_0", "x86_64_v3_0"
   std::vector<Parameter> parameters;
-  std::optional<llvm_backend::CpuAssembly> assembly;  ///< of a kernel for a processor
+  std::optional<llvm_backend::CpuAssembly> assembly;  ///< for processors alone
   bool has_cubin = false;
   bool has_ptx = false;
 };

@@ -85,6 +85,12 @@ void add_words_of_gpus(const Package& package, Words& words) {
   words["DEVICE_NOTE"] = "-1: that of the current context, else device 0";
   words["SOURCES_OF_CC"] = "src/*.c";
   words["SMOKE_ELSEWHERE"] = "reference used";
+  words["ARRAYS_ARE"] = "device memory (host memory for reference())";
+  words["OPEN_NOTE"] =
+      fmt::format("{}_NO_DEVICE: use {}_reference() on host arrays", package.upper, package.name);
+  words["LAUNCH_LIMITS"] =
+      "What `open` allocates belongs to\n"
+      "one device; `launch` allocates nothing and waits for nothing, so it may stand in a CUDA graph.";
   words["OTHERS_RUN"] = "other devices run the PTX, those without a driver the reference";
   words["README_CUDA"] = package.has_gpu() ? filled("readme_cuda.md", words) : "";
 }
@@ -104,6 +110,37 @@ std::string heading_of(const Package& package, const Variant& variant) {
   return text + " */\n";
 }
 
+void add_cpu_sources(const Package& package, Words& words) {
+  words["LANGUAGES"] = "C ASM";
+  words["SOURCES_OF_CC"] = "src/*.c src/*.S";
+  words["CPU_SOURCES"] = fmt::format(" src/{}_cpu.c", package.name);
+  for (const TargetGroup* level : levels_of(package))
+    words["CPU_SOURCES"] += fmt::format(" src/{}_{}.S", package.name, level->symbol());
+}
+
+/// Who has a package for processors alone, has nothing of devices.
+void add_host_words(const Package& package, Words& words) {
+  const std::string host = package.upper + "_HOST";
+  const bool alone = !package.has_gpu();
+  words["DEVICE_NOTE"] =
+      alone ? fmt::format("-1 or {}: this machine's processor", host)
+            : fmt::format("-1: that of the current context, else device 0; {}: this processor", host);
+  words["OTHERS_RUN"] = alone ? "other processors run the reference"
+                              : "other devices run the PTX, other processors the reference";
+  words["SMOKE_ELSEWHERE"] = "on the processor";
+  words["ARRAYS_ARE"] =
+      alone ? "host memory" : fmt::format("device memory (host memory for reference() and {})", host);
+  if (alone) {
+    words["OPEN_NOTE"] = "on this machine's processor";
+    words["LAUNCH_LIMITS"] = "`launch` allocates nothing.";
+  }
+  words["SMOKE_ON_DEVICE"] = alone ? " && !handle->on_cpu" : "";
+  words["CPU_OPEN"] = fmt::format(
+      "  if (desc->device == {0}{1})\n"
+      "    return {2}_open_cpu(desc, {3} || desc->weights != NULL ? &view : NULL, -1, handle);\n",
+      host, alone ? " || desc->device == -1" : "", package.name, package.needs_weights ? "1" : "0");
+}
+
 }  // namespace
 
 void add_cpu_words(const Package& package, Words& words) {
@@ -114,24 +151,8 @@ void add_cpu_words(const Package& package, Words& words) {
   words["CPU_DECLARATIONS"] = filled("cpu_declarations.h", words);
   words["CPU_TYPES"] = filled("cpu_types.h", words);
   words["README_CPU"] = filled("readme_cpu.md", words);
-  words["LANGUAGES"] = "C ASM";
-  words["SOURCES_OF_CC"] = "src/*.c src/*.S";
-  words["CPU_SOURCES"] = fmt::format(" src/{}_cpu.c", package.name);
-  for (const TargetGroup* level : levels_of(package))
-    words["CPU_SOURCES"] += fmt::format(" src/{}_{}.S", package.name, level->symbol());
-  const std::string host = package.upper + "_HOST";
-  const bool alone = !package.has_gpu();
-  words["DEVICE_NOTE"] =
-      alone ? fmt::format("-1 or {}: this machine's processor", host)
-            : fmt::format("-1: that of the current context, else device 0; {}: this processor", host);
-  words["OTHERS_RUN"] = alone ? "other processors run the reference"
-                              : "other devices run the PTX, other processors the reference";
-  words["SMOKE_ELSEWHERE"] = "on the processor";
-  words["SMOKE_ON_DEVICE"] = alone ? " && !handle->on_cpu" : "";
-  words["CPU_OPEN"] = fmt::format(
-      "  if (desc->device == {0}{1})\n"
-      "    return {2}_open_cpu(desc, {3} || desc->weights != NULL ? &view : NULL, -1, handle);\n",
-      host, alone ? " || desc->device == -1" : "", package.name, package.needs_weights ? "1" : "0");
+  add_cpu_sources(package, words);
+  add_host_words(package, words);
 }
 
 std::string print_assembly(const Package& package, const TargetGroup& group) {
