@@ -144,6 +144,29 @@ std::uintmax_t bytes_of(const std::string& folder, const std::vector<std::string
   return bytes;
 }
 
+/// Of GPUs' kernels, what the assembler said; of the others, whom they are for.
+struct KernelList {
+  Table table{{"target", "registers", "spilled bytes", "threads", "shared bytes"}};
+  bool has_rows = false;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+
+  void add(const Kernel& kernel) {
+    if (!kernel.target().is_gpu()) {
+      json.push_back({{"target", kernel.target().name}});
+      return;
+    }
+    const auto& resources = kernel.resources();
+    const Launch& launch = kernel.lowered().launch;
+    has_rows = true;
+    table.row({kernel.target().name, resources ? std::to_string(resources->registers) : "unknown",
+               resources ? std::to_string(resources->spill_bytes) : "unknown", std::to_string(launch.threads),
+               std::to_string(launch.shared_bytes)});
+    json.push_back({{"target", kernel.target().name},
+                    {"registers", resources ? nlohmann::ordered_json(resources->registers) : nullptr},
+                    {"shared_bytes", launch.shared_bytes}});
+  }
+};
+
 int run(const ExportVerb& options) {
   ExportOptions package;
   package.name = name_of(options);
@@ -157,34 +180,21 @@ int run(const ExportVerb& options) {
   const std::vector<PackageKernel> kernels = kernels_of(options);
   const std::vector<std::string> files = export_package(folder, kernels, package);
   const std::uintmax_t bytes = bytes_of(folder, files);
-  Table table({"target", "registers", "spilled bytes", "threads", "shared bytes"});
-  auto list = nlohmann::ordered_json::array();
-  for (const PackageKernel& each : kernels) {
-    const auto& resources = each.kernel.resources();
-    const Launch& launch = each.kernel.lowered().launch;
-    const Target& target = each.kernel.target();
-    if (target.is_gpu())
-      table.row({target.name, resources ? std::to_string(resources->registers) : "unknown",
-                 resources ? std::to_string(resources->spill_bytes) : "unknown",
-                 std::to_string(launch.threads), std::to_string(launch.shared_bytes)});
-    else
-      table.row({target.name, "", "", "", ""});
-    list.push_back({{"target", target.name},
-                    {"registers", resources ? nlohmann::ordered_json(resources->registers) : nullptr},
-                    {"shared_bytes", launch.shared_bytes}});
-  }
+  KernelList list;
+  for (const PackageKernel& each : kernels) list.add(each.kernel);
   if (options.json) {
     const nlohmann::ordered_json document{{"folder", folder},
                                           {"name", package.name},
                                           {"files", files},
                                           {"bytes_without_weights", bytes},
-                                          {"kernels", list}};
+                                          {"kernels", list.json}};
     fmt::print("{}\n", document.dump(2));
   } else {
     fmt::print(
-        "{}\n{}: {} files, {:.1f} KB without weights. Try it:\n"
+        "{}{}: {} files, {:.1f} KB without weights. Try it:\n"
         "  cmake -S {} -B build && cmake --build build && ctest --test-dir build\n",
-        table.text(), folder, files.size(), static_cast<double>(bytes) / 1000, folder);
+        list.has_rows ? list.table.text() + "\n" : "", folder, files.size(),
+        static_cast<double>(bytes) / 1000, folder);
   }
   return exit_ok;
 }

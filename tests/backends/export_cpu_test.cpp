@@ -191,6 +191,21 @@ TEST(ExportForProcessors, KernelsAreForTheProcessorTheyWereCompiledFor) {
   EXPECT_THAT(built.smoke(), HasSubstr("x86-64-v3: tested"));
 }
 
+/// As on a machine without the level: no processor of the list runs this one.
+TEST(ExportForProcessors, KernelsForOtherProcessorsAreTextAlone) {
+  Target target = target_named("x86-64-v4");
+  target.processor = "skylake-avx512";
+  const Kernel kernel = compile(cpu_rows(spmm_algorithm(12, 20, 16, DType::f32), layer(), target));
+  EXPECT_THAT(kernel.assembly(), HasSubstr("%zmm"));
+  Array b(DType::f32, {20, 16}), c(DType::f32, {12, 16});
+  try {
+    kernel(Device::cpu(), {{{"B", &b}, {"C", &c}}, {}});
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("does not run this kernel"), HasSubstr("or a kernel for cpu")));
+  }
+}
+
 TEST(ExportForProcessors, TextsOfOneProgramDifferInTheirNamesAlone) {
   const Kernel kernel = product().front().kernel;
   const auto text_for = [&](const std::string& entry) {

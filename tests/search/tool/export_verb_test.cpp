@@ -69,6 +69,14 @@ TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
   }
 }
 
+TEST_F(ExportVerb, TakesProcessorsBesideGpus) {
+  const Answer answer = exported({"--name", "ffn", "--archs", "x86-64-v3"});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("sm_80"), HasSubstr("shared bytes"), Not(HasSubstr("x86-64"))));
+  EXPECT_TRUE(fs::exists(path("out/src/ffn_x86_64_v3.S")));
+  EXPECT_TRUE(fs::exists(path("out/src/ffn_sm_80_0.cu")));
+}
+
 TEST_F(ExportVerb, LeavesAProjectOfOnesOwnAlone) {
   fs::create_directory(path("out"));
   write_bytes(path("out/CMakeLists.txt"), "project(mine)\n");
