@@ -100,8 +100,8 @@ void check_license(const std::string& text) {
 void check_kernel(const PackageKernel& kernel, const std::string& where) {
   const Algorithm& algorithm = algorithm_of(kernel);
   if (exported_target(kernel.kernel) == nullptr)
-    refuse("a package takes no kernels for this machine or for none that there is", where,
-           kernel.kernel.target().name, "a kernel compiled for one of " + targets_taken());
+    refuse("kernels for that target are not exported", where, kernel.kernel.target().name,
+           "a kernel compiled for one of " + targets_taken());
   if (algorithm.sparse_operand() == nullptr || kernel.kernel.schedule().weights() == nullptr)
     refuse("only kernels of pruned weights are exported", where, algorithm.text() + ", all operands dense",
            "an algorithm with a sparse operand and its weights");

@@ -159,7 +159,7 @@ std::string print_assembly(const Package& package, const TargetGroup& group) {
   std::string text = fmt::format(
       "/* The kernels of {0} for {1}: `{2}`\n"
       " * Made by weft {3}. SPDX-License-Identifier: {4} */\n"
-      "#if defined(__x86_64__) && defined(__ELF__)\n",
+      "#if defined(__x86_64__) && defined(__LP64__) && defined(__ELF__)\n",
       package.name, group.target->name, in_comment(package.algorithm.text()), words_of(package).at("VERSION"),
       package.options.spdx);
   for (const Variant& variant : group.variants)
@@ -173,8 +173,8 @@ std::string print_assembly(const Package& package, const TargetGroup& group) {
 std::string print_cpu_code(const Package& package, const Variant& variant) {
   if (!package.has_cpu()) return "";
   if (!variant.assembly) return ", NULL, 0, 0";
-  return fmt::format(", {}_{}, {}, {}", package.name, variant.symbol, variant.assembly->scratch_bytes,
-                     variant.assembly->worker_scratch_bytes);
+  return fmt::format(", {}_ASSEMBLY({}_{}), {}, {}", package.upper, package.name, variant.symbol,
+                     variant.assembly->scratch_bytes, variant.assembly->worker_scratch_bytes);
 }
 
 void add_reference_target(const Package& package, Words& words) {
