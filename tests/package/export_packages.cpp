@@ -172,15 +172,17 @@ void rows() {
   write("rows", schedules, 512);
 }
 
-/// Weights in the code of processors, which share copies of columns; a kernel of its own for few of these.
+/// Weights in the code of processors, threads of which have copies of columns each; a kernel of its own for
+/// few of these.
 void coded() {
-  const auto weights = layer(90, 128, DType::f32, formats::csr());
+  const auto weights = layer(90, 512, DType::f32, formats::csr());
   std::vector<Part> parts;
   for (const char* name : {"x86-64-v3", "x86-64-v4"}) {
     const Target& target = target_named(name);
-    const Algorithm algorithm = spmm_algorithm(90, 128, Extent::any("N"), DType::f32);
+    const Algorithm algorithm = spmm_algorithm(90, 512, Extent::any("N"), DType::f32);
     parts.push_back({cpu_rows(algorithm, weights, target), 1, 15});
-    parts.push_back({cpu_code(algorithm, weights, target), 16, 4096});
+    parts.push_back(
+        {cpu_code(algorithm, weights, target, {.columns = 32, .threads = CpuThreads::panels}), 16, 4096});
   }
   write("coded", parts);
 }
