@@ -63,8 +63,8 @@ bool is_of_file(std::string_view line) {
   return std::ranges::any_of(of_file, [&](std::string_view begin) { return line.starts_with(begin); });
 }
 
-/// LLVM numbers the labels of each module from 0 on; with the entry in their names they are one another's not
-/// even where texts stand in one file.
+/// LLVM numbers the labels of each module from 0 on. With the entry in them, those of several texts stand in
+/// one file.
 std::string with_own_labels(const std::string& text, const std::string& entry) {
   std::string result, line;
   std::istringstream lines(text);
