@@ -86,8 +86,12 @@ struct BoundKernel::State {
 
 namespace {
 
-void check_device(const Target& target, const Device& device) {
+void check_device(const Kernel::State& kernel, const Device& device) {
+  const Target& target = kernel.target;
   const DeviceDescription& d = device.description();
+  if (!target.is_gpu() && d.kind == DeviceKind::cpu && !kernel.cpu)
+    throw UserError("the device does not run this kernel", device.name(), d.model,
+                    fmt::format("a processor of {}, or a kernel for cpu", target.name));
   const bool fits = target.is_gpu()
                         ? d.kind != DeviceKind::cpu &&
                               (target.architecture_specific ? d.sm == target.sm : d.sm >= target.sm) &&
@@ -165,7 +169,7 @@ std::shared_ptr<BoundKernel::State> bound_to(const Device& device, const Kernel&
 BoundKernel Kernel::bind(const Device& device, const Arguments& arguments, CallPlace place) const {
   return user_call(place, [&] {
     BoundKernel bound;
-    check_device(state(place).target, device);
+    check_device(state(place), device);
     bound.state_ = bound_to(device, *this, state_, arguments);
     return bound;
   });

@@ -6,6 +6,7 @@
 #include <weft/backends/dump.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/kernel_state.h>
+#include <weft/backends/llvm/cpu_assembly.h>
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/backends/pieced_kernel.h>
 #include <weft/backends/runtime/process.h>
@@ -18,6 +19,7 @@
 #include <weft/scheduler/limits/compilable.h>
 #include <weft/scheduler/limits/proofs.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace weft {
@@ -78,6 +80,17 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
                                      cuda::toolkit().nvlink.reason);
 }
 
+/// Nothing for a target that is another processor: its kernels are made when they are exported.
+void make_cpu_code(Kernel::State& state) {
+  const bool is_named = state.options.processor != "native";
+  if (!is_named) state.options.processor = state.target.processor;
+  const auto here = llvm_backend::processors_of_this_machine();
+  if (!is_named && std::ranges::find(here, state.target.processor) == here.end()) return;
+  llvm_backend::CpuOptions options;
+  options.processor = state.options.processor;
+  state.cpu = llvm_backend::compile_for_cpu(state.lowered, options);
+}
+
 void check_options(const KernelOptions& options) {
   if (options.threads >= 0 && options.threads <= ThreadPool::most_threads) return;
   throw UserError("compiling a kernel", fmt::format("{} threads", options.threads),
@@ -96,13 +109,10 @@ std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOp
       schedule.program(), state->target,
       [&](std::string_view pass, const ir::Program& program) { dump.program(pass, program); },
       options.arrivals);
-  if (state->target.is_gpu()) {
+  if (state->target.is_gpu())
     make_gpu_code(*state, dump);
-  } else {
-    llvm_backend::CpuOptions cpu;
-    cpu.processor = options.processor;
-    state->cpu = llvm_backend::compile_for_cpu(state->lowered, cpu);
-  }
+  else
+    make_cpu_code(*state);
   return state;
 }
 
@@ -155,7 +165,18 @@ std::string Kernel::ptx(CallPlace place) const {
   return user_call(place, [&] { return state_with(state(place), "PTX", true).ptx; });
 }
 std::string Kernel::assembly(CallPlace place) const {
-  return user_call(place, [&] { return state_with(state(place), "assembly", false).cpu->assembly(); });
+  return user_call(place, [&] {
+    const State& made = state_with(state(place), "assembly", false);
+    if (made.cpu) return made.cpu->assembly();
+    return llvm_backend::assembly_for(made.lowered, made.options.processor,
+                                      {"weft_entry", "weft_parallel_for"})
+        .text;
+  });
+}
+const std::string& Kernel::processor(CallPlace place) const {
+  return user_call(place, [&]() -> const std::string& {
+    return state_with(state(place), "processor", false).options.processor;
+  });
 }
 const std::string& Kernel::cubin(CallPlace place) const {
   return user_call(place,

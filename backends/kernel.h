@@ -27,7 +27,8 @@ struct ExportOptions;
 
 struct KernelOptions {
   Emitter emitter = Emitter::llvm;
-  /// CPU: "native", or an architecture level such as "x86-64-v3" for code that also runs elsewhere.
+  /// CPU: "native" for the target's, or an architecture level such as "x86-64-v3" for code that also runs
+  /// elsewhere.
   std::string processor = "native";
   int threads = 0;       ///< CPU threads; 0 for one a core
   bool assemble = true;  ///< GPU: run ptxas where there is one, for its report and its cubin
@@ -88,6 +89,8 @@ class Kernel {
   std::string cuda_source(CallPlace place = {}) const;
   /// Of kernels for CPUs, UserError of others.
   std::string assembly(CallPlace place = {}) const;
+  /// Whose instructions a CPU kernel's code has: "native", "x86-64-v3". UserError of others.
+  const std::string& processor(CallPlace place = {}) const;
   /// Of kernels for GPUs, UserError of others; empty where there was no assembler.
   const std::string& cubin(CallPlace place = {}) const;
   /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
@@ -161,7 +164,8 @@ class Kernel {
 
 /// Lowers the schedule's program and makes code for its target. UserError and InfeasibleError as lower(), for
 /// an algorithm whose sizes no launch could tell, and for a number of threads or a processor that there is
-/// not; RuntimeError when a compiler outside fails.
+/// not; RuntimeError when a compiler outside fails. A kernel for a target whose processor this machine has
+/// not can be exported, not bound.
 ///
 /// WEFT_DUMP=folder writes, numbered, the program after every step and pass and the generated texts there; a
 /// kernel.ptx or kernel.cu that stands in that folder edited is what the next compile of the same program

@@ -3,7 +3,8 @@
 # Compiles a program of the user's that calls weft::export_program (weft/backends/export/program.h), runs it, and makes
 # what it exports the library target <name>, with the alias <name>::<name> and its header <name.h>. The library needs nothing
 # of weft; weft is needed to build it. The packed weights are the property WEFT_WEIGHTS of the target, the whole package
-# WEFT_PACKAGE. The program runs again when it, weft, or a file of DEPENDS changes. The project needs the language C.
+# WEFT_PACKAGE. The program runs again when it, weft, or a file of DEPENDS changes. The project needs the language C. TARGETS
+# may name levels of processors, x86-64-v3 and x86-64-v4, beside GPUs or alone.
 function(weft_add_kernel name)
   cmake_parse_arguments(KERNEL "" "FROM;SPDX" "TARGETS;PARAMS;DEPENDS" ${ARGN})
   if(NOT KERNEL_FROM OR NOT KERNEL_TARGETS)
@@ -19,6 +20,17 @@ function(weft_add_kernel name)
   foreach(part arguments embedded host image manifest open pack reference sha256 tables walk weights)
     list(APPEND sources ${folder}/src/${name}_${part}.c)
   endforeach()
+  set(levels ${KERNEL_TARGETS})
+  list(FILTER levels INCLUDE REGEX "^x86-64-v")
+  foreach(level IN LISTS levels)
+    string(REPLACE "-" "_" level ${level})
+    list(APPEND sources ${folder}/src/${name}_${level}.S)
+    # Without a language of its own, the C compiler does for assembly what it does for C.
+    set_source_files_properties(${folder}/src/${name}_${level}.S PROPERTIES LANGUAGE C)
+  endforeach()
+  if(levels)
+    list(APPEND sources ${folder}/src/${name}_cpu.c)
+  endif()
   list(JOIN KERNEL_TARGETS "," targets)
   set(words --out ${folder} --name ${name} --targets ${targets})
   foreach(parameter IN LISTS KERNEL_PARAMS)

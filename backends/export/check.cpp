@@ -13,7 +13,13 @@ namespace weft {
 namespace exporting {
 
 bool takes(const Target& target) {
-  return target.is_gpu() && !is_simulated_only(target);
+  return target.is_gpu() ? !is_simulated_only(target) : target.processor == target.name;
+}
+
+const Target* exported_target(const Kernel& kernel) {
+  const std::string& name = kernel.target().is_gpu() ? kernel.target().name : kernel.processor();
+  const auto found = std::ranges::find(targets(), name, &Target::name);
+  return found != targets().end() && takes(*found) ? &*found : nullptr;
 }
 
 namespace {
@@ -93,9 +99,8 @@ void check_license(const std::string& text) {
 
 void check_kernel(const PackageKernel& kernel, const std::string& where) {
   const Algorithm& algorithm = algorithm_of(kernel);
-  const Target& target = kernel.kernel.target();
-  if (!takes(target))
-    refuse("only kernels for GPUs are exported", where, target.name,
+  if (exported_target(kernel.kernel) == nullptr)
+    refuse("kernels for that target are not exported", where, kernel.kernel.target().name,
            "a kernel compiled for one of " + targets_taken());
   if (algorithm.sparse_operand() == nullptr || kernel.kernel.schedule().weights() == nullptr)
     refuse("only kernels of pruned weights are exported", where, algorithm.text() + ", all operands dense",

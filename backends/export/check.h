@@ -8,8 +8,11 @@
 
 namespace weft::exporting {
 
-/// Whether a package takes kernels for it: a GPU that there is.
+/// Whether a package takes kernels for it: a GPU that there is, or a level of processors.
 bool takes(const Target& target);
+/// What the kernel is exported for, null where a package does not take it: the target, or the level whose
+/// instructions it was compiled with.
+const Target* exported_target(const Kernel& kernel);
 /// "sm_75, sm_80 or ...": those.
 std::string targets_taken();
 

@@ -37,7 +37,8 @@ struct PackageKernel {
   Kernel kernel;
   std::int64_t least = 1;
   std::int64_t most =
-      std::numeric_limits<std::int64_t>::max();  ///< left alone: as many as the kernel can index
+      std::numeric_limits<std::int64_t>::max();  ///< left alone: as many as the kernel can index, and those
+                                                 ///< for other targets in its place
   /// How long a call of a size takes, measured or modelled; empty where nothing is known.
   std::function<double(std::int64_t size)> microseconds = {};
 };
@@ -52,11 +53,14 @@ struct PackageKernel {
 /// manifest.json says, are replaced, or removed where the package has them no longer; those edited since and
 /// all others are kept, and where one of them stands in the way, nothing is written.
 ///
-/// UserError when the name or the licence cannot be used, when a kernel is not for GPUs or has no pruned
-/// operand, when the algorithms differ in more than one size or leave a size of the weights to the launch,
-/// when the weights differ, when targets have kernels for different sizes, when a kernel cannot index the
-/// sizes that it is given, or when a file of the user's stands in the way. Where the folder cannot be
-/// written, errors as refuse_path().
+/// Kernels for levels of processors (target_named("x86-64-v3"), or KernelOptions::processor) go in as
+/// assembly, beside those for GPUs or alone.
+///
+/// UserError when the name or the licence cannot be used, when a kernel is for this machine's own processor,
+/// for a GPU that is simulated alone, or has no pruned operand, when the algorithms differ in more than one
+/// size or leave a size of the weights to the launch, when the weights differ, when targets have kernels for
+/// different sizes, when a kernel cannot index the sizes that it is given, or when a file of the user's
+/// stands in the way. Where the folder cannot be written, errors as refuse_path().
 std::vector<std::string> export_package(const std::string& folder, const std::vector<PackageKernel>& kernels,
                                         const ExportOptions& options = {}, CallPlace place = {});
 

@@ -45,20 +45,32 @@ Json weights_of(const Package& package) {
                                          : "new values"}};
 }
 
+/// What only one of the kinds of code has.
+void add_code(Json& entry, const Package& package, const TargetGroup& group, const Variant& variant) {
+  const ThreadProgram& program = variant.kernel->lowered();
+  entry["source"] = fmt::format("{}_{}", package.name, group.is_cpu() ? group.symbol() : variant.symbol);
+  if (!variant.assembly) {
+    entry["threads"] = program.launch.threads;
+    entry["shared_bytes"] = program.launch.shared_bytes;
+  }
+  entry["workspaces"] = program.program.workspaces.size();
+  entry["index_bits"] = program.program.index_bits;
+  if (variant.assembly) {
+    entry["function"] = fmt::format("{}_{}", package.name, variant.symbol);
+    entry["scratch_bytes"] = variant.assembly->scratch_bytes;
+    entry["scratch_bytes_a_thread"] = variant.assembly->worker_scratch_bytes;
+    return;
+  }
+  entry["machine_code"] = variant.has_cubin;
+  entry["ptx"] = variant.has_ptx;
+}
+
 Json kernels_of(const Package& package) {
   auto list = Json::array();
   for (const TargetGroup& group : package.targets) {
     for (const Variant& variant : group.variants) {
-      const ThreadProgram& program = variant.kernel->lowered();
-      Json entry{{"target", group.target->name},
-                 {"sizes", variant.range.text()},
-                 {"source", fmt::format("{}_{}", package.name, variant.symbol)},
-                 {"threads", program.launch.threads},
-                 {"shared_bytes", program.launch.shared_bytes},
-                 {"workspaces", program.program.workspaces.size()},
-                 {"index_bits", program.program.index_bits},
-                 {"machine_code", variant.has_cubin},
-                 {"ptx", variant.has_ptx}};
+      Json entry{{"target", group.target->name}, {"sizes", variant.range.text()}};
+      add_code(entry, package, group, variant);
       if (const auto& resources = variant.kernel->resources()) {
         entry["registers"] = resources->registers;
         entry["spill_bytes"] = resources->spill_bytes;
@@ -114,6 +126,10 @@ std::string print_manifest(const Package& package) {
   if (!sizes.is_null()) document["sizes"] = sizes;
   document["weights"] = weights_of(package);
   document["alignment"] = {{"arrays", 16}, {"workspace", 256}};
+  auto levels = Json::array();
+  for (const TargetGroup& group : package.targets)
+    if (group.is_cpu()) levels.push_back(group.target->name);
+  if (!levels.empty()) document["processors"] = levels;
   document["kernels"] = kernels_of(package);
   const Json measured = measured_of(package);
   if (!measured.is_null()) document["measured"] = measured;

@@ -212,23 +212,37 @@ const Packing& packing_of(const Package& package, const Kernel& kernel) {
   return package.packings.front();  // a kernel with its weights in its code reads none
 }
 
+/// Kernels of several targets that take what they can index take what all of these can.
+void share_limits(std::vector<TargetGroup>& targets) {
+  std::size_t count = targets.front().variants.size();
+  for (const TargetGroup& group : targets) count = std::min(count, group.variants.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::ranges::all_of(targets, [i](const TargetGroup& g) { return g.variants[i].is_unlimited; }))
+      continue;
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    for (const TargetGroup& group : targets) most = std::min(most, group.variants[i].range.most);
+    for (TargetGroup& group : targets) group.variants[i].range.most = most;
+  }
+}
+
 void add_variants(Package& package, const std::vector<PackageKernel>& kernels, const OpenSize& size) {
   for (const PackageKernel& kernel : kernels) {
-    const Target& target = kernel.kernel.target();
-    auto group =
-        std::ranges::find(package.targets, target.name, [](const TargetGroup& g) { return g.target->name; });
-    if (group == package.targets.end())
-      group = package.targets.insert(group, {&target_named(target.name), {}});
+    const Target* target = exported_target(kernel.kernel);
+    auto group = std::ranges::find(package.targets, target, &TargetGroup::target);
+    if (group == package.targets.end()) group = package.targets.insert(group, {target, {}});
     Variant variant;
     variant.kernel = &kernel.kernel;
     variant.microseconds = kernel.microseconds;
-    variant.range = range_of(kernel, size.of(algorithm_of(kernel)), place_of(kernels, kernel));
-    variant.symbol = fmt::format("{}_{}", target.name, group->variants.size());
+    const Extent extent = size.of(algorithm_of(kernel));
+    variant.is_unlimited = !extent.is_static() && kernel.most == std::numeric_limits<std::int64_t>::max();
+    variant.range = range_of(kernel, extent, place_of(kernels, kernel));
+    variant.symbol = fmt::format("{}_{}", group->symbol(), group->variants.size());
     group->variants.push_back(variant);
   }
   std::ranges::stable_sort(package.targets, {}, [](const TargetGroup& g) {
-    return 2 * g.target->sm + (g.target->architecture_specific ? 1 : 0);
+    return std::pair(g.level(), 2 * g.target->sm + (g.target->architecture_specific ? 1 : 0));
   });
+  share_limits(package.targets);
   for (const Variant& variant : package.targets.front().variants) package.ranges.push_back(variant.range);
   for (const TargetGroup& group : package.targets) {
     std::vector<Range> ranges;
@@ -245,6 +259,7 @@ void add_variants(Package& package, const std::vector<PackageKernel>& kernels, c
 void choose_ptx(Package& package) {
   bool chosen = false;
   for (TargetGroup& group : package.targets) {
+    if (group.is_cpu()) continue;
     const bool lowest = !chosen && !group.target->architecture_specific;
     chosen = chosen || lowest;
     const bool complete = std::ranges::none_of(
@@ -268,6 +283,16 @@ std::string text_of(const std::vector<Range>& ranges) {
   std::vector<std::string> texts;
   for (const Range& range : ranges) texts.push_back(range.text());
   return fmt::format("{}", fmt::join(texts, ", and "));
+}
+
+std::string TargetGroup::symbol() const {
+  std::string text = target->name;
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+int TargetGroup::level() const {
+  return is_cpu() ? target->name.back() - '0' : -1;
 }
 
 int Packing::tensor_of(const std::string& array) const {
@@ -320,8 +345,13 @@ Package describe(const std::vector<PackageKernel>& kernels, const ExportOptions&
   choose_ptx(package);
   describe_weights(package, kernels);
   for (TargetGroup& group : package.targets) {
-    for (Variant& variant : group.variants)
+    for (Variant& variant : group.variants) {
       variant.parameters = parameters_of(package, *variant.kernel, packing_of(package, *variant.kernel));
+      if (!group.is_cpu()) continue;
+      const std::string entry = fmt::format("{}_{}", package.name, variant.symbol);
+      variant.assembly = llvm_backend::assembly_for(variant.kernel->lowered(), group.target->processor,
+                                                    {entry, package.name + "_parallel_loop"});
+    }
   }
   return package;
 }

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <weft/backends/export/export.h>
+#include <weft/backends/llvm/cpu_assembly.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +53,11 @@ struct Parameter {
 struct Variant {
   const Kernel* kernel = nullptr;
   Range range;
+  bool is_unlimited = false;  ///< the sizes are those that the kernel can index
   std::function<double(std::int64_t size)> microseconds = {};
-  std::string symbol;  ///< "sm_80_0"
+  std::string symbol;  ///< "sm_80_0", "x86_64_v3_0"
   std::vector<Parameter> parameters;
+  std::optional<llvm_backend::CpuAssembly> assembly;  ///< for processors alone
   bool has_cubin = false;
   bool has_ptx = false;
 };
@@ -60,6 +65,10 @@ struct Variant {
 struct TargetGroup {
   const Target* target = nullptr;
   std::vector<Variant> variants;
+  bool is_cpu() const { return !target->is_gpu(); }
+  std::string symbol() const;  ///< the target in names of C: "sm_80", "x86_64_v3"
+  /// Of a processor, in the order of what its instructions are: 3 of x86-64-v3; -1 of a GPU.
+  int level() const;
 };
 
 /// A field of the arguments.
@@ -97,6 +106,8 @@ struct Package {
   std::int64_t least() const;  ///< the smallest size that is claimed
   std::int64_t most() const;
   bool claims(std::int64_t n) const;
+  bool has_cpu() const { return std::ranges::any_of(targets, &TargetGroup::is_cpu); }
+  bool has_gpu() const { return !std::ranges::all_of(targets, &TargetGroup::is_cpu); }
 };
 
 /// UserError as export_package.

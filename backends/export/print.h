@@ -33,6 +33,16 @@ std::string print_tables(const Package& package);
 std::string print_image(const Package& package);
 /// src/<name>_reference.c
 std::string print_reference(const Package& package);
+/// "96 * n": elements of all sums, which the reference has in double precision.
+std::string sums_of(const Algorithm& algorithm);
+/// src/<name>_<level>.S: all kernels of one level of processors.
+std::string print_assembly(const Package& package, const TargetGroup& group);
+/// What templates say of kernels for processors; in a package without, that there are none.
+void add_cpu_words(const Package& package, Words& words);
+/// What the table of kernels has of code for processors, behind all else.
+std::string print_cpu_code(const Package& package, const Variant& variant);
+/// The reference as a kernel of the lowest level, and its row among the targets.
+void add_reference_target(const Package& package, Words& words);
 /// tests/<name>_golden.h: sizes, and some elements of their right results.
 std::string print_golden(const Package& package);
 
@@ -40,6 +50,8 @@ std::string print_golden(const Package& package);
 Words torch_words(const Package& package);
 /// tests/smoke.c
 std::string print_smoke(const Package& package);
+/// tests/<name>_smoke_cpu.h
+std::string print_smoke_cpu(const Package& package);
 
 /// "F16": an element type as safetensors call it.
 std::string type_in_file(DType dtype);

@@ -24,11 +24,7 @@ class ReferencePrinter {
     Words result = words_of(package_);
     result["ADD"] = add();
     result["STORE"] = store();
-    std::vector<Extent> outputs;
-    for (const IndexVariable& index : algorithm_.indices) {
-      if (!index.reduction) outputs.push_back(index.extent);
-    }
-    result["SUM_COUNT"] = c_product(outputs);
+    result["SUM_COUNT"] = sums_of(algorithm_);
     result["VALUES"] = std::to_string(package_.packings.front().tensor_of("values"));
     return result;
   }
@@ -188,6 +184,14 @@ class ReferencePrinter {
 };
 
 }  // namespace
+
+std::string sums_of(const Algorithm& algorithm) {
+  std::vector<Extent> outputs;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (!index.reduction) outputs.push_back(index.extent);
+  }
+  return c_product(outputs);
+}
 
 std::string print_reference(const Package& package) {
   return filled("reference.c", ReferencePrinter(package).words());

@@ -5,6 +5,17 @@
 
 namespace weft::exporting {
 
+std::string print_smoke_cpu(const Package& package) {
+  Words words = words_of(package);
+  for (std::size_t i = 0; i < package.operands.size(); ++i) {
+    if (!package.operands[i].is_output) continue;
+    words["OUTPUT"] = std::to_string(i);
+    words["OUTPUT_FIELD"] = package.operands[i].field;
+    words["OUTPUT_TYPE"] = name_of(package.operand(package.operands[i]).dtype);
+  }
+  return filled("smoke_cpu.h", words);
+}
+
 std::string print_smoke(const Package& package) {
   Words words = words_of(package);
   std::string fields;

@@ -37,9 +37,9 @@ void add_sizes(const Package& package, Words& words) {
 
 /// A function a target, since their kernels take other times.
 void add_choices(const Package& package, Words& words) {
-  words["FIRST"] = package.targets.front().target->name;
+  words["FIRST"] = package.targets.front().symbol();
   for (const TargetGroup& group : package.targets)
-    words["CHOICES"] += fmt::format("static int choose_{}(int64_t n) {{\n{}}}\n\n", group.target->name,
+    words["CHOICES"] += fmt::format("static int choose_{}(int64_t n) {{\n{}}}\n\n", group.symbol(),
                                     package.size.empty() ? "  (void)n;\n  return 0;\n" : print_choice(group));
 }
 
@@ -110,6 +110,11 @@ std::map<std::string, std::string> size_names(const Kernel& kernel) {
 std::string kernel_of(const Package& package, const Variant& variant, Words words) {
   const ThreadProgram& program = variant.kernel->lowered();
   words["SYMBOL"] = variant.symbol;
+  words["CODE"] =
+      fmt::format(fmt::runtime(variant.assembly
+                                   ? "extern {0}_HIDDEN {1}_code {1}_{2};"
+                                   : "extern {0}_HIDDEN const unsigned char {1}_cubin_{2}[], {1}_ptx_{2}[];"),
+                  package.upper, package.name, variant.symbol);
   for (const Parameter& parameter : variant.parameters) words["ARGUMENTS"] += argument(package, parameter);
   const std::map<std::string, std::string> names = size_names(*variant.kernel);
   for (std::size_t i = 0; i < 3; ++i)
@@ -134,7 +139,7 @@ void add_kernels(const Package& package, Words& words) {
   std::string lists;
   for (const TargetGroup& group : package.targets) {
     const std::string& target = group.target->name;
-    lists += fmt::format("static const {}_kernel kernels_{}[] = {{\n", package.name, target);
+    lists += fmt::format("static const {}_kernel kernels_{}[] = {{\n", package.name, group.symbol());
     for (const Variant& v : group.variants) {
       words["KERNELS"] += kernel_of(package, v, shared);
       const ThreadProgram& program = v.kernel->lowered();
@@ -144,15 +149,18 @@ void add_kernels(const Package& package, Words& words) {
       lists += fmt::format("    {{\"{}, size {}\", \"{}\", {}, {}, {}, {},\n", target, v.range.text(),
                            program.program.name, image(v.has_cubin, "cubin"), image(v.has_ptx, "ptx"),
                            program.launch.threads, program.launch.shared_bytes);
-      lists += fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}}},\n", v.parameters.size(),
-                           v.symbol, program.program.workspaces.size());
+      lists +=
+          fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}{3}}},\n", v.parameters.size(),
+                      v.symbol, program.program.workspaces.size(), print_cpu_code(package, v));
     }
     lists += "};\n\n";
     words["TARGET_ROWS"] +=
-        fmt::format("    {{\"{0}\", {1}, {2}, {3}, kernels_{0}, choose_{0}}},\n", target, group.target->sm,
-                    group.target->architecture_specific ? 1 : 0, group.variants.size());
+        fmt::format("    {{\"{0}\", {1}, {2}, {3}, kernels_{4}, choose_{4}{5}}},\n", target, group.target->sm,
+                    group.target->architecture_specific ? 1 : 0, group.variants.size(), group.symbol(),
+                    package.has_cpu() ? fmt::format(", {}", group.level()) : std::string());
   }
   words["KERNELS"] += lists;
+  if (package.has_cpu()) add_reference_target(package, words);
 }
 
 }  // namespace

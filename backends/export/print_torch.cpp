@@ -113,6 +113,13 @@ Words torch_words(const Package& package) {
                                   given(size_source(package, "{}.size({})")), package.size, package.name,
                                   size_source(package, "{}"));
   words["TORCH_PREPARE"] = prepare;
+  words["TORCH_CPU"] = package.has_cpu() ? filled("torch_cpu.cpp", words) : "";
+  words["TORCH_ON_CPU"] =
+      package.has_cpu()
+          ? "launch_on_cpu(call.output, call.args);"
+          : fmt::format("check({}_reference(weights(), packed_bytes, &call.args), nullptr, call.args);",
+                        package.name);
+  words["TORCH_CPU_RUNS"] = package.has_cpu() ? "those of the processor" : "the reference";
   return words;
 }
 

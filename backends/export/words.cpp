@@ -113,7 +113,7 @@ Words words_of(const Package& package) {
   words["OPERAND_COUNT"] = std::to_string(package.operands.size());
   words["TENSOR_COUNT"] = std::to_string(package.tensors.size());
   words["SET_COUNT"] = std::to_string(package.packings.size());
-  words["TARGET_COUNT"] = std::to_string(package.targets.size());
+  words["TARGET_COUNT"] = std::to_string(package.targets.size() + (package.has_cpu() ? 1 : 0));
   words["MOST_VARIANTS"] = std::to_string(package.ranges.size());
   words["MOST_WORKSPACES"] = std::to_string(
       most_of(package, [](const Variant& v) { return v.kernel->lowered().program.workspaces.size(); }));
@@ -137,6 +137,7 @@ Words words_of(const Package& package) {
             " * package, whose places are kept and get new values; those without one become zero.";
   words["PACK_DECLARATIONS"] = package.takes_values ? filled("pack_declarations.h", words) : "";
   words["IMAGE_NAMES"] = image_names(package);
+  add_cpu_words(package, words);
   words["README_ARGS"] = readme_args(package);
   words["README_PYTHON"] = readme_python(package);
   for (const char* of_cmake :

@@ -114,7 +114,15 @@ Files files_of(const Package& package) {
   add(files, "tests/smoke.c", print_smoke(package));
   add(files, "tests/" + package.name + "_golden.h", print_golden(package));
   for (const TargetGroup& group : package.targets) {
+    if (group.is_cpu()) {
+      add(files, fmt::format("{}_{}.S", source, group.symbol()), print_assembly(package, group));
+      continue;
+    }
     for (const Variant& variant : group.variants) add_source(files, package, variant);
+  }
+  if (package.has_cpu()) {
+    add(files, source + "_cpu.c", filled("cpu.c", words));
+    add(files, "tests/" + package.name + "_smoke_cpu.h", print_smoke_cpu(package));
   }
   add_weights(files, package);
   const Words of_torch = torch_words(package);

@@ -1,19 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/cpu.h>
-#include <weft/backends/llvm/emit.h>
+#include <weft/backends/llvm/cpu_module.h>
 #include <weft/backends/llvm/launch_limits.h>
-#include <weft/backends/llvm/program_length.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
 
@@ -73,15 +70,6 @@ Scratch allocate_scratch(std::size_t bytes, const std::string& name) {
   return Scratch(memory);
 }
 
-void initialize() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser();
-  });
-}
-
 std::vector<std::string> runnable_processors() {
   std::vector<std::string> names{"native"};
 #if defined(__x86_64__)
@@ -109,7 +97,7 @@ bool is_processor(const std::string& name) {
 }
 
 llvm::orc::JITTargetMachineBuilder machine_builder(const CpuOptions& options) {
-  initialize();
+  initialize_native_target();
   const auto known = processors_of_this_machine();
   if (std::ranges::find(known, options.processor) == known.end())
     throw UserError(is_processor(options.processor) ? "code for that processor cannot run here"
@@ -135,56 +123,6 @@ std::unique_ptr<llvm::TargetMachine> machine_of(llvm::orc::JITTargetMachineBuild
   auto machine = builder.createTargetMachine();
   if (!machine) throw_if(machine.takeError(), "LLVM has no code generator for this processor");
   return std::move(*machine);
-}
-
-Capabilities capabilities_of(llvm::TargetMachine& machine, llvm::LLVMContext& context) {
-  Capabilities capabilities;
-  if (!machine.getTargetTriple().isX86()) return capabilities;
-  // Features are those of a function; any function of the module has them.
-  llvm::Module module("features", context);
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
-                                          llvm::Function::ExternalLinkage, "f", module);
-  const llvm::TargetSubtargetInfo* subtarget = machine.getSubtargetImpl(*function);
-  capabilities.fused_multiply_add = subtarget->checkFeatures("+fma");
-  capabilities.half_conversions = subtarget->checkFeatures("+f16c");
-  capabilities.wide_vectors = subtarget->checkFeatures("+avx512f");
-  // The text is for 64 bits and the linker of ELF.
-  if (machine.getTargetTriple().isArch64Bit() && machine.getTargetTriple().isOSBinFormatELF())
-    capabilities.coded.bytes = capabilities.wide_vectors                                              ? 64
-                               : capabilities.fused_multiply_add && subtarget->checkFeatures("+avx2") ? 32
-                                                                                                      : 0;
-  return capabilities;
-}
-
-struct Compiled {
-  std::unique_ptr<llvm::Module> module;
-  Emitted emitted;
-};
-
-/// Instructions times blocks of a function. Code beyond is generated without care: moving instructions
-/// between loops and giving values registers would take half a minute where this takes seconds.
-constexpr std::uint64_t most_crossings = std::uint64_t{1} << 23U;
-
-bool is_crossed_often(const llvm::Module& module) {
-  return std::ranges::any_of(module, [](const llvm::Function& function) {
-    return static_cast<std::uint64_t>(function.getInstructionCount()) * function.size() > most_crossings;
-  });
-}
-
-Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm::TargetMachine& machine,
-                 int level) {
-  Compiled result;
-  result.module = std::make_unique<llvm::Module>(program.program.name, context);
-  result.module->setTargetTriple(machine.getTargetTriple().str());
-  result.module->setDataLayout(machine.createDataLayout());
-  check_choices(program);
-  result.emitted = Emitter(*result.module, program, capabilities_of(machine, context)).emit();
-  check_masks(program, *result.module);
-  check_length_after(program, *result.module);
-  check_module(*result.module);
-  optimize(*result.module, machine, level);
-  if (is_crossed_often(*result.module)) machine.setOptLevel(llvm::CodeGenOptLevel::None);
-  return result;
 }
 
 /// The local arrays of the last call, kept for the next: fresh pages would cost more than many a kernel.
@@ -241,7 +179,7 @@ CpuCode compile_for_cpu(const ThreadProgram& program, const CpuOptions& options)
   const auto machine = machine_of(builder);
 
   auto context = std::make_unique<llvm::LLVMContext>();
-  Compiled compiled = compile(*context, program, *machine, options.optimization);
+  CpuModule compiled = cpu_module(*context, program, *machine, options.optimization);
   state->scratch_bytes = static_cast<std::size_t>(compiled.emitted.scratch_bytes);
   state->worker_bytes = static_cast<std::size_t>(compiled.emitted.worker_scratch_bytes);
 
@@ -291,7 +229,7 @@ std::string CpuCode::assembly() const {
   auto builder = machine_builder(state_->options);
   const auto machine = machine_of(builder);
   llvm::LLVMContext context;
-  const Compiled compiled = compile(context, state_->program, *machine, state_->options.optimization);
+  const CpuModule compiled = cpu_module(context, state_->program, *machine, state_->options.optimization);
   return assembly_of(*compiled.module, *machine);
 }
 
@@ -299,7 +237,7 @@ std::string CpuCode::llvm_ir() const {
   auto builder = machine_builder(state_->options);
   const auto machine = machine_of(builder);
   llvm::LLVMContext context;
-  return text_of(*compile(context, state_->program, *machine, state_->options.optimization).module);
+  return text_of(*cpu_module(context, state_->program, *machine, state_->options.optimization).module);
 }
 
 const ThreadProgram& CpuCode::program() const {

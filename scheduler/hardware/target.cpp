@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -62,6 +63,15 @@ Target cpu() {
   if (has_wide_vectors()) target.vector_bytes = 64;
   target.first_cache_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, target.first_cache_bytes);
   target.second_cache_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, target.second_cache_bytes);
+  return target;
+}
+
+/// Code for any processor that has the level, which this machine's need not have.
+Target processor_level(std::string name, std::int64_t vector_bytes) {
+  Target target = cpu();
+  target.processor = name;
+  target.name = std::move(name);
+  target.vector_bytes = vector_bytes;
   return target;
 }
 
@@ -131,6 +141,8 @@ std::span<const Target> targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> list{cpu()};
     for (const Architecture& row : architectures) list.push_back(gpu(row));
+    list.push_back(processor_level("x86-64-v3", 32));
+    list.push_back(processor_level("x86-64-v4", 64));
     return list;
   }();
   return all;

@@ -13,9 +13,10 @@ namespace weft {
 enum class TargetKind : std::uint8_t { cpu, cuda };
 
 /// Limits of one target. For CUDA: NVIDIA's CUDA C++ programming guide, "compute capabilities". The CPU is
-/// the processor that this runs on.
+/// the processor that this runs on; "x86-64-v3" and "x86-64-v4" are any that have these levels, with the
+/// caches of the one that this runs on.
 struct Target {
-  std::string name;  ///< "cpu", "sm_75" … "sm_90a"
+  std::string name;  ///< "cpu", "sm_75" … "sm_90a", "x86-64-v3"
   TargetKind kind = TargetKind::cpu;
   int sm = 0;                               ///< 75, 80, 86, 87, 89, 90
   bool architecture_specific = false;       ///< sm_90a: instructions that no other architecture has
@@ -32,11 +33,12 @@ struct Target {
   std::int64_t vector_bytes = 32;                 ///< a vector register of a CPU
   std::int64_t first_cache_bytes = 32 * 1024;     ///< a core's first cache for data
   std::int64_t second_cache_bytes = 1024 * 1024;  ///< a core's second cache
+  std::string processor = "native";               ///< whose instructions code for a CPU has
 
   bool is_gpu() const { return kind == TargetKind::cuda; }
 };
 
-/// Every target: "cpu" first.
+/// Every target: "cpu" first, levels of processors last.
 std::span<const Target> targets();
 /// "cpu", "sm_90a", "90a", "sm_90". UserError that lists the targets when there is none of that name.
 const Target& target_named(std::string_view name, CallPlace place = {});

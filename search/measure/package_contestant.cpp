@@ -2,18 +2,24 @@
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/backends/runtime/shared_library.h>
+#include <weft/backends/runtime/thread_pool.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/package_contestant.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace weft {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::uint64_t workspace_alignment = 256;
 
 /// The beginning of a package's <name>_open_desc; fields that this file leaves zero follow from its C header.
 struct OpenDescription {
@@ -38,6 +44,28 @@ struct Arguments2 {
   void* c = nullptr;
 };
 
+constexpr std::int32_t processor = -2;  ///< as OpenDescription::device: <NAME>_HOST
+
+using LoopTask = void(void* context, std::int64_t begin, std::int64_t end);
+using LoopRunner = void(void* runner_context, std::int64_t count, LoopTask* task, void* context);
+
+std::int32_t processor_threads() {
+  return static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// Lends a package the threads that weft's own kernels have.
+void run_in_pool(void*, std::int64_t count, LoopTask* task, void* context) {
+  struct Piece {
+    LoopTask* task;
+    void* context;
+  } piece{task, context};
+  const auto run = [](std::int64_t begin, std::int64_t end, int, void* of) noexcept {
+    const auto& each = *static_cast<const Piece*>(of);
+    each.task(each.context, begin, end);
+  };
+  ThreadPool::shared().run(0, count, processor_threads(), ThreadPool::Sharing::on_demand, run, &piece);
+}
+
 /// A built package.
 struct Package {
   Json manifest;
@@ -54,6 +82,7 @@ struct Package {
   std::int32_t (*pack_csr)(const std::int64_t*, const std::int32_t*, const void*, const void*, std::size_t,
                            void*, std::size_t, char*, std::size_t) = nullptr;
   const char* (*status)(std::int32_t) = nullptr;
+  std::int32_t (*use_threads)(void*, LoopRunner*, void* runner_context, std::int32_t threads) = nullptr;
 
   std::string text_of(std::int32_t code) const { return name + ": " + status(code); }
 };
@@ -70,7 +99,8 @@ void build(Package& package, const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().extension() == ".c") sources.push_back(entry->path().string());
+    const std::filesystem::path kind = entry->path().extension();
+    if (kind == ".c" || kind == ".S") sources.push_back(entry->path().string());
   }
   if (error)
     throw UserError("the package has no sources that can be read", "--package " + folder,
@@ -119,6 +149,7 @@ std::shared_ptr<Package> load(const std::string& folder) {
   resolve(*package, package->status, "status");
   resolve(*package, package->pack_size, "pack_size", false);
   resolve(*package, package->pack_csr, "pack_csr", false);
+  resolve(*package, package->use_threads, "use_threads", false);
   return package;
 }
 
@@ -188,7 +219,10 @@ struct Opened {
 Run prepare(const std::shared_ptr<Package>& package, const std::shared_ptr<const Operands>& operands) {
   const Workload& workload = operands->workload();
   check_fits(*package, workload);
-  if (!operands->device().is_cuda()) refuse(*package, operands->device().name(), "a CUDA device");
+  const bool on_cpu = operands->device().kind() == DeviceKind::cpu && package->use_threads != nullptr;
+  if (!operands->device().is_cuda() && !on_cpu)
+    refuse(*package, operands->device().name(),
+           package->use_threads != nullptr ? "cpu or a CUDA device" : "a CUDA device");
   auto opened = std::make_shared<Opened>();
   opened->package = package;
   opened->operands = operands;
@@ -196,20 +230,23 @@ Run prepare(const std::shared_ptr<Package>& package, const std::shared_ptr<const
   const std::vector<std::uint64_t> words = aligned(file);
   char why[256] = "";
   OpenDescription description;
-  description.device = operands->device().description().ordinal;
+  description.device = on_cpu ? processor : operands->device().description().ordinal;
   description.weights = file.empty() ? nullptr : words.data();
   description.weights_bytes = file.size();
   description.why = why;
   description.why_bytes = sizeof why;
   if (package->open(&description, &opened->handle) != 0) throw RuntimeError(package->name + ": " + why);
+  if (on_cpu) package->use_threads(opened->handle, run_in_pool, nullptr, processor_threads());
   opened->arguments.n = workload.problem.n;
   opened->arguments.b = reinterpret_cast<const void*>(operands->b());
   opened->arguments.c = reinterpret_cast<void*>(operands->c());
   package->workspace(opened->handle, &opened->arguments, &opened->workspace_bytes, nullptr);
   if (opened->workspace_bytes > 0)
-    opened->workspace = DeviceMemory(operands->device(), opened->workspace_bytes);
+    opened->workspace = DeviceMemory(operands->device(), opened->workspace_bytes + workspace_alignment);
   const auto launch = [opened](StreamHandle stream) {
-    void* lent = opened->workspace_bytes > 0 ? reinterpret_cast<void*>(opened->workspace.address()) : nullptr;
+    const std::uint64_t first =
+        ceil_divide(opened->workspace.address(), workspace_alignment) * workspace_alignment;
+    void* lent = opened->workspace_bytes > 0 ? reinterpret_cast<void*>(first) : nullptr;
     const std::int32_t code =
         opened->package->launch(opened->handle, &opened->arguments, lent, opened->workspace_bytes, stream);
     if (code != 0) throw RuntimeError(opened->package->text_of(code));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/target.h>
 #include <weft/search/model/timing_table.h>
 #include <weft/search/report/page.h>
 #include <weft/search/report/trial_charts.h>
@@ -231,7 +232,7 @@ class Page {
     for (const auto& [flag, value] : source) flags += fmt::format(" --{} {}", flag, quoted(value));
     std::string text;
     // A kernel for a GPU that ran on the CPU by its meaning has no command.
-    if (best.measure != "cpu" || best.target.name == "cpu")
+    if (best.measure != "cpu" || !target_named(best.target.name).is_gpu())
       text += fmt::format("weft run{} --recipe {} --target {} --device {}\n", flags, quoted(config_of(best)),
                           best.target.name, device_of(best));
     const auto trials = std::ranges::count_if(chosen_->trials, [&](const StoredRecord* stored) {

@@ -81,8 +81,7 @@ const Target& exported_target(const ExportVerb& options, const std::string& name
   };
   const Target& target = any();
   if (!exporting::takes(target))
-    throw UserError("only kernels for GPUs are exported", "--archs", name,
-                    exporting::targets_taken() + "; on a CPU a package runs its reference");
+    throw UserError("a package has no kernels for that target", "--archs", name, exporting::targets_taken());
   if (std::ranges::count(options.architectures, name) > 1)
     throw UserError("an architecture is named twice", "--archs", name, "each of them once");
   return target;
@@ -145,6 +144,29 @@ std::uintmax_t bytes_of(const std::string& folder, const std::vector<std::string
   return bytes;
 }
 
+/// Of GPUs' kernels, what the assembler said; of the others, whom they are for.
+struct KernelList {
+  Table table{{"target", "registers", "spilled bytes", "threads", "shared bytes"}};
+  bool has_rows = false;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+
+  void add(const Kernel& kernel) {
+    if (!kernel.target().is_gpu()) {
+      json.push_back({{"target", kernel.target().name}});
+      return;
+    }
+    const auto& resources = kernel.resources();
+    const Launch& launch = kernel.lowered().launch;
+    has_rows = true;
+    table.row({kernel.target().name, resources ? std::to_string(resources->registers) : "unknown",
+               resources ? std::to_string(resources->spill_bytes) : "unknown", std::to_string(launch.threads),
+               std::to_string(launch.shared_bytes)});
+    json.push_back({{"target", kernel.target().name},
+                    {"registers", resources ? nlohmann::ordered_json(resources->registers) : nullptr},
+                    {"shared_bytes", launch.shared_bytes}});
+  }
+};
+
 int run(const ExportVerb& options) {
   ExportOptions package;
   package.name = name_of(options);
@@ -158,30 +180,21 @@ int run(const ExportVerb& options) {
   const std::vector<PackageKernel> kernels = kernels_of(options);
   const std::vector<std::string> files = export_package(folder, kernels, package);
   const std::uintmax_t bytes = bytes_of(folder, files);
-  Table table({"target", "registers", "spilled bytes", "threads", "shared bytes"});
-  auto list = nlohmann::ordered_json::array();
-  for (const PackageKernel& each : kernels) {
-    const auto& resources = each.kernel.resources();
-    const Launch& launch = each.kernel.lowered().launch;
-    table.row({each.kernel.target().name, resources ? std::to_string(resources->registers) : "unknown",
-               resources ? std::to_string(resources->spill_bytes) : "unknown", std::to_string(launch.threads),
-               std::to_string(launch.shared_bytes)});
-    list.push_back({{"target", each.kernel.target().name},
-                    {"registers", resources ? nlohmann::ordered_json(resources->registers) : nullptr},
-                    {"shared_bytes", launch.shared_bytes}});
-  }
+  KernelList list;
+  for (const PackageKernel& each : kernels) list.add(each.kernel);
   if (options.json) {
     const nlohmann::ordered_json document{{"folder", folder},
                                           {"name", package.name},
                                           {"files", files},
                                           {"bytes_without_weights", bytes},
-                                          {"kernels", list}};
+                                          {"kernels", list.json}};
     fmt::print("{}\n", document.dump(2));
   } else {
     fmt::print(
-        "{}\n{}: {} files, {:.1f} KB without weights. Try it:\n"
+        "{}{}: {} files, {:.1f} KB without weights. Try it:\n"
         "  cmake -S {} -B build && cmake --build build && ctest --test-dir build\n",
-        table.text(), folder, files.size(), static_cast<double>(bytes) / 1000, folder);
+        list.has_rows ? list.table.text() + "\n" : "", folder, files.size(),
+        static_cast<double>(bytes) / 1000, folder);
   }
   return exit_ok;
 }
@@ -202,7 +215,8 @@ void add_export(CLI::App& app, Action& action) {
              "columns: 1:512, 8:4096:8 for multiples of 8, or 4096; several by commas", "N");
   begin_group(verb, "Schedule");
   add_choice_flags(verb, options.problem);
-  add_list(verb, "--archs", options.architectures, "see weft targets; with commas");
+  add_list(verb, "--archs", options.architectures,
+           "GPUs, and x86-64-v3, x86-64-v4 of CPUs: see weft targets; with commas");
   begin_group(verb, "Output");
   add_option(verb, "--name", options.name, "of library and symbols", "NAME");
   add_option(verb, "-o,--out", options.out, "folder; else the name", "DIR");

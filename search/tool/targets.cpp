@@ -35,6 +35,7 @@ constexpr std::array target_limits{
 };
 
 std::string runs_on(const Target& target) {
+  if (!target.is_gpu() && target.processor != "native") return "processors of " + target.name + " and newer";
   if (!target.is_gpu()) return "this machine's processors";
   if (is_simulated_only(target)) return "the simulator alone";
   return fmt::format("GPUs of sm_{}{}, and the simulator", target.sm,

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/target.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/records/json_fields.h>
 #include <weft/search/trials/best_file.h>
@@ -82,8 +83,10 @@ struct Difference {
 
 /// The devices that run kernels of the target.
 std::string devices_of(const std::string& target) {
-  return target == "cpu" ? "--device cpu"
-                         : fmt::format("--target {}, --device cuda or sim:{}", target, target);
+  if (target == "cpu") return "--device cpu";
+  const auto row = std::ranges::find(targets(), target, &Target::name);
+  if (row != targets().end() && !row->is_gpu()) return fmt::format("--target {}, --device cpu", target);
+  return fmt::format("--target {}, --device cuda or sim:{}", target, target);
 }
 
 /// Which layout of images the first algorithm has and the second one has not.

@@ -145,7 +145,7 @@ TEST(HbEllSwmma, NobodyElseTakesItsKernels) {
   EXPECT_THAT(message_of([&] { hb_ell_swmma(product, weights, target_named("sm_90a")); }),
               HasSubstr("sm_70_swmma, which the simulator has alone"));
   EXPECT_THAT(message_of([&] { compile(schedule).export_to(::testing::TempDir() + "/swmma", {}); }),
-              HasSubstr("only kernels for GPUs are exported"));
+              HasSubstr("kernels for that target are not exported"));
 }
 
 TEST(HbEllSwmma, TheRecipeOfRealTensorCoresLeadsHere) {

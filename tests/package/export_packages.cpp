@@ -1,6 +1,7 @@
 // Writes the packages that the tests of this folder build: `export_packages <folder>`. Each stands there
 // twice, with machine code where there is an assembler, and below ptx/ without, for the simulated driver.
 #include <weft/backends/export/export.h>
+#include <weft/scheduler/recipes/cpu/cpu_code.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/weft.h>
 
@@ -153,6 +154,57 @@ void split() {
   write("split", {s}, 1);
 }
 
+Schedule layer_of_rows(const Target& target) {
+  Epilogue epilogue;
+  epilogue.alpha = epilogue.beta = epilogue.bias = true;
+  epilogue.activation = Activation::gelu;
+  const auto weights = layer(40, 64, DType::f32, formats::csr());
+  const Algorithm algorithm = spmm_algorithm(40, 64, Extent::any("N"), DType::f32, epilogue);
+  return target.is_gpu() ? default_schedule(algorithm, weights, target)
+                         : cpu_rows(algorithm, weights, target);
+}
+
+/// Rows of entries for processors and a GPU.
+void rows() {
+  std::vector<Schedule> schedules;
+  for (const char* target : {"x86-64-v3", "x86-64-v4", "sm_80"})
+    schedules.push_back(layer_of_rows(target_named(target)));
+  write("rows", schedules, 512);
+}
+
+/// Weights in the code of processors, threads of which have copies of columns each; a kernel of its own for
+/// few of these.
+void coded() {
+  const auto weights = layer(90, 512, DType::f32, formats::csr());
+  std::vector<Part> parts;
+  for (const char* name : {"x86-64-v3", "x86-64-v4"}) {
+    const Target& target = target_named(name);
+    const Algorithm algorithm = spmm_algorithm(90, 512, Extent::any("N"), DType::f32);
+    parts.push_back({cpu_rows(algorithm, weights, target), 1, 15});
+    parts.push_back(
+        {cpu_code(algorithm, weights, target, {.columns = 32, .threads = CpuThreads::panels}), 16, 4096});
+  }
+  write("coded", parts);
+}
+
+/// A convolution whose image is copied with zeros around it.
+void picture() {
+  Convolution convolution;
+  convolution.channels = 16;
+  convolution.filters = 24;
+  convolution.image = {28, 28};
+  convolution.filter = {3, 3};
+  convolution.pad = {1, 1};
+  WeightMatrix filter = synthetic_layer({.rows = 24, .columns = 144, .sparsity = 0.8, .seed = 5});
+  filter.shape = {24, 16, 3, 3};
+  const auto weights = std::make_shared<const SparseTensor>(pack(filter, formats::csr()));
+  std::vector<Schedule> schedules;
+  for (const char* target : {"x86-64-v3", "x86-64-v4"})
+    schedules.push_back(
+        cpu_rows(convolution_algorithm(convolution, DType::f32), weights, target_named(target)));
+  write("picture", schedules, 1);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -169,6 +221,9 @@ int main(int count, char** arguments) {
   formats_of_one();
   image();
   split();
+  rows();
+  coded();
+  picture();
   const WeightMatrix weights = synthetic_layer({.rows = 96, .columns = 128, .sparsity = 0.9, .seed = 1});
   write_npy(folder + "/W.npy", to_dense(weights));
 }

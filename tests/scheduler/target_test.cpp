@@ -48,7 +48,8 @@ std::string message_of(std::string_view name) {
 }
 
 TEST(Target, TableHoldsTheCpuAndEveryArchitectureOnce) {
-  ASSERT_EQ(targets().size(), expected.size() + 1);
+  constexpr std::size_t of_processors = 3;
+  ASSERT_EQ(targets().size(), expected.size() + of_processors);
   EXPECT_EQ(targets()[0].name, "cpu");
   std::set<std::string> names;
   for (const Target& target : targets()) names.insert(target.name);
@@ -58,6 +59,17 @@ TEST(Target, TableHoldsTheCpuAndEveryArchitectureOnce) {
 TEST(Target, CpuIsNoGpu) {
   EXPECT_FALSE(target_named("cpu").is_gpu());
   EXPECT_EQ(target_named("cpu").sm, 0);
+}
+
+TEST(Target, LevelsOfProcessorsHaveTheirVectors) {
+  EXPECT_EQ(target_named("cpu").processor, "native");
+  for (const auto& [name, bytes] : {std::pair{"x86-64-v3", 32}, {"x86-64-v4", 64}}) {
+    const Target& target = target_named(name);
+    EXPECT_FALSE(target.is_gpu());
+    EXPECT_EQ(target.processor, name);
+    EXPECT_EQ(target.vector_bytes, bytes);
+    EXPECT_EQ(target.second_cache_bytes, target_named("cpu").second_cache_bytes);
+  }
 }
 
 TEST(Target, EveryNumberOfEveryArchitecture) {

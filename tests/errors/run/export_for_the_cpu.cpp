@@ -1,8 +1,9 @@
-// expect: only kernels for GPUs
+// expect: kernels for that target are not exported
 // expect: kernel 1
 // expect: cpu
 // expect: sm_80
-// fix: export_package(folder.path() / "ffn", {{exportable(64, "sm_80")}}, named("ffn"));
+// expect: x86-64-v3
+// fix: export_package(folder.path() / "ffn", {{exportable(64, "x86-64-v3")}}, named("ffn"));
 #include "illegal_export.h"
 #include "illegal_program.h"
 

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/export/export.h>
+#include <weft/backends/reference.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
@@ -78,6 +80,29 @@ TEST(PackageContestant, PackagesThatPackAnythingTakeTheWeightsOfTheCase) {
   const Workload workload = workload_of(9);
   const auto operands = std::make_shared<const Operands>(Device::cpu(), workload);
   EXPECT_THAT(error_of([&] { contestant.variants.front().prepare(operands); }), HasSubstr("a CUDA device"));
+}
+
+TEST(PackageContestant, KernelsForProcessorsRunOnTheCpu) {
+  const TemporaryFolder folder;
+  ExportOptions options;
+  options.name = "layer";
+  const auto weights = std::make_shared<const SparseTensor>(pack(layer(2), formats::csr()));
+  const Algorithm product = spmm_algorithm(12, 20, Extent::any("N"), DType::f32);
+  const Kernel kernel = compile(default_schedule(product, weights, target_named("x86-64-v3")));
+  export_package(folder.path().string(), {{kernel, 1, 64}}, options);
+  const Contestant contestant = package_contestant(folder.path().string());
+  Workload workload = workload_of(9);
+  Array b = random_array(DType::f32, {20, 9}, 3, RandomValues::small_integers);
+  workload.b = std::make_shared<const Array>(b);
+  const auto operands = std::make_shared<const Operands>(Device::cpu(), workload);
+  const auto run = contestant.variants.front().prepare(operands);
+  run.poison();
+  run.launch(nullptr);
+  const Array found = run.output();
+  const SparseTensor packed = pack(workload.matrix, formats::csr());
+  Array c(DType::f32, {12, 9});
+  const Reference expected = reference(workload.algorithm, &packed, {{{"B", &b}, {"C", &c}}, {}});
+  for (std::int64_t i = 0; i < c.size(); ++i) EXPECT_NEAR(found.get(i), expected.value.get(i), 1e-4) << i;
 }
 
 TEST(PackageContestant, OtherFoldersAreRefused) {

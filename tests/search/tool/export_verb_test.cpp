@@ -55,7 +55,10 @@ TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
       {{"--name", "ffn", "--license", "nosuch"}, {"cannot read nosuch", "--license", "no such file"}},
       {{"--name", "ffn", "--measured", "/"}, {"cannot read /", "--measured", "a folder"}},
       {{"--name", "ffn", "--archs", "sm_80"}, {"named twice", "--archs"}},
-      {{"--name", "ffn", "--archs", "cpu"}, {"GPU"}}};
+      {{"--name", "ffn", "--archs", "cpu"},
+       {"--archs", "no kernels for that target", "x86-64-v3, x86-64-v4"}},
+      {{"--name", "ffn", "--archs", "x86-64-v2"},
+       {"--archs", "no target of that name", "x86-64-v3, x86-64-v4"}}};
   for (const Wrong& wrong : all) {
     const Answer answer = exported(wrong.words);
     SCOPED_TRACE(::testing::PrintToString(wrong.words) + "\n" + answer.errors);
@@ -64,6 +67,14 @@ TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
     EXPECT_THAT(answer.errors, AllOf(HasSubstr("found: "), HasSubstr("accepted: ")));
     EXPECT_FALSE(fs::exists(path("out")));
   }
+}
+
+TEST_F(ExportVerb, TakesProcessorsBesideGpus) {
+  const Answer answer = exported({"--name", "ffn", "--archs", "x86-64-v3"});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("sm_80"), HasSubstr("shared bytes"), Not(HasSubstr("x86-64"))));
+  EXPECT_TRUE(fs::exists(path("out/src/ffn_x86_64_v3.S")));
+  EXPECT_TRUE(fs::exists(path("out/src/ffn_sm_80_0.cu")));
 }
 
 TEST_F(ExportVerb, LeavesAProjectOfOnesOwnAlone) {

@@ -1,0 +1,32 @@
+// Thread-level programs as assembly that programs without weft are linked with.
+#pragma once
+
+#include <weft/scheduler/passes/lower.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft::llvm_backend {
+
+/// Names in assembly for other programs.
+struct AssemblySymbols {
+  std::string entry;  ///< the function that starts the kernel; what is local to the text begins with it, too
+  std::string parallel_loop;  ///< the function that the text calls for parallel loops
+};
+
+/// What a kernel is for a program that has neither LLVM nor weft. Both functions of AssemblySymbols are as
+/// Emitted says, and hidden: the linker finds them, other libraries do not.
+struct CpuAssembly {
+  /// GNU assembly for x86-64 and ELF, position-independent, without a line about its file or the stack. Texts
+  /// of other entries can stand in the same file.
+  std::string text;
+  std::int64_t scratch_bytes = 0;         ///< local arrays too large for the stack
+  std::int64_t worker_scratch_bytes = 0;  ///< the same for one thread of a parallel loop
+};
+
+/// For a processor that this machine need not be: "x86-64-v3", "x86-64-v4". RuntimeError where this weft's
+/// LLVM generates no code for x86-64.
+CpuAssembly assembly_for(const ThreadProgram& program, const std::string& processor,
+                         const AssemblySymbols& symbols);
+
+}  // namespace weft::llvm_backend
