@@ -43,7 +43,9 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   parts.add(Resource::units, vectors * static_cast<double>(problem.m) * cycles_of_sum * cycle);
   const auto second_cache = static_cast<double>(target.second_cache_bytes);
   // Vectors of the copy are read and written a line of the operand apart, those of results a row apart.
-  const double copied = 2 * static_cast<double>(problem.dense_elements) * sizeof(float);
+  const auto all_columns = static_cast<double>(problem.k) * static_cast<double>(problem.n);
+  const double copied =
+      2 * std::min(static_cast<double>(problem.dense_elements), all_columns) * sizeof(float);
   const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * sizeof(float);
   constexpr double beyond_cache = 2.5;  // times as long
   for (const double apart : {copied, results})
