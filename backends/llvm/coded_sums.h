@@ -54,8 +54,8 @@ struct CodedBlock {
   ir::Expr place;        ///< offset of the element that the second argument points to
   std::int64_t between_stored = 0, between_sums = 0;  ///< elements from row to row
   ir::Expr elements;                                  ///< those of a row that are stored, as in EachRow
-  std::int64_t calls =
-      0;             ///< of each function, where the code is more than caches hold: then one fetches the next
+  /// How often each function is called, where the code is more than caches hold: then one fetches the next.
+  std::int64_t calls = 0;
   ir::Stmt results;  ///< what is done with them there, after all functions; undefined: nothing
   bool is_array() const { return stored->scope != ir::Scope::global; }
 };

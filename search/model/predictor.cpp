@@ -398,7 +398,7 @@ Predictor predictor_of(std::string_view json, const std::string& origin, CallPla
   return user_call(place, [&] {
     const JsonOrigin document{"a decision tree cannot be read", origin, "a file that weft train wrote"};
     if (is_database(json))
-      throw UserError(document.what, origin, "a database of trials, which --db takes",
+      throw UserError(document.what, origin, "a database of trials",
                       "what weft train --db " + origin + " -o tree.json writes");
     const Json parsed = parse_json(json, document);
     return Reading(JsonFields(parsed, document))();

@@ -174,7 +174,8 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
   if (options.op != "spmm" && options.op != "linear")
     throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
   if (options.n < 1)
-    throw UserError("the dense operand has no columns", "--n", fmt::format("{} columns", options.n),
+    throw UserError("the dense operand has no columns", "--n",
+                    options.n == 0 ? "none, as where --n is left out" : fmt::format("{} columns", options.n),
                     "--n 256, at least 1");
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";

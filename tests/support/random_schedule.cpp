@@ -151,9 +151,9 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
     step.arguments = {{{}, loop()}, {{}, any_of(random, axes)}};
   } else if (name == "stage") {
     static const std::vector<std::string> tensors{"A", "B", "bias", "C"};
-    step.arguments = {{{}, any_of(random, tensors)},
-                      {{}, std::string(random() % 2 == 0 ? "shared" : "registers")},
-                      {"at", loop()}};
+    static const std::vector<std::string> scopes{"shared", "registers", "shared", "registers",
+                                                 "shared", "registers", "shared", "shifted"};
+    step.arguments = {{{}, any_of(random, tensors)}, {{}, scopes[random() % scopes.size()]}, {"at", loop()}};
     if (random() % 3 == 0) step.arguments.push_back({"depth", between(random, 1, 8)});
   } else {
     step.arguments = {{{}, loop()}};

@@ -1,4 +1,4 @@
-// expect: shared or registers
+// expect: shared, registers or shifted
 // expect: .stage(
 // expect: program spmm
 // fix: spmm_schedule("sm_80").stage("B", shared, at = n);
