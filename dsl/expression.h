@@ -245,11 +245,13 @@ auto sum(const Arguments&... arguments) {
   constexpr bool indices = detail::all_indices(Indices{});
   constexpr bool product = IsProduct<typename Split::Summand>;
   static_assert(told || indices,
-                "weft: a sum takes one index or more before its product; accepted: indices of WEFT_INDEX, "
+                "weft: a sum takes one index or more before its product; found: the types beside Arguments; "
+                "accepted: indices of WEFT_INDEX, "
                 "then the product, such as sum(k, A(m, k) * B(k, n))");
   static_assert(
       told || !indices || product,
-      "weft: a sum takes a product of two accesses; accepted: sum(k, A(m, k) * B(k, n)), with Scalars, "
+      "weft: a sum takes a product of two accesses; found: the types beside Arguments; accepted: sum(k, A(m, "
+      "k) * B(k, n)), with Scalars, "
       "numbers and tensors without k outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m); a "
       "tensor with k multiplied into the values of A or B before");
   if constexpr (!told && indices && product)

@@ -126,10 +126,12 @@ class Tensor {
   template <std::size_t count>
   Tensor(std::string name, const Extent (&shape)[count]) {
     static_assert(ComputableElement<Element>,
-                  "weft: an element type is not one of f16, bf16, f32 and f64; accepted: one of these, such "
+                  "weft: an element type is not one of f16, bf16, f32 and f64; found: the type beside "
+                  "Element; accepted: one of these, such "
                   "as Tensor<f16, 2>");
     static_assert(!ComputableElement<Element> || count == rank || rank == detail::told_rank,
-                  "weft: a tensor is given a number of sizes that is not its rank; accepted: one size a "
+                  "weft: a tensor is given a number of sizes that is not its rank; found: the number beside "
+                  "count, the rank beside rank; accepted: one size a "
                   "dimension, such as Tensor<f32, 2> A(\"A\", {4, 5})");
     if constexpr (ComputableElement<Element>)
       operand_ = std::make_shared<const Operand>(
@@ -148,7 +150,8 @@ class Tensor {
   template <std::size_t count>
   Tensor strided(const std::int64_t (&strides)[count]) const {
     static_assert(count == rank,
-                  "weft: a tensor is given a number of strides that is not its rank; accepted: one stride a "
+                  "weft: a tensor is given a number of strides that is not its rank; found: the number "
+                  "beside count, the rank beside rank; accepted: one stride a "
                   "dimension, in elements, such as .strided({5, 1}) for a Tensor<f32, 2>");
     static_assert(count != rank || storage == Storage::dense,
                   "weft: a sparse tensor has no strides; accepted: a sparse tensor without .strided(), or a "
@@ -171,7 +174,8 @@ class Tensor {
                   "weft: a tensor is indexed with something that is not an index or a sum of indices; "
                   "accepted: indices of WEFT_INDEX and their sums, such as A(m, 2 * k + 1)");
     static_assert(!indices || fits,
-                  "weft: a tensor is indexed with a number of indices that is not its rank; accepted: one "
+                  "weft: a tensor is indexed with a number of indices that is not its rank; found: the "
+                  "indices beside Uses, the rank beside rank; accepted: one "
                   "index a dimension, such as A(m, k) of a Tensor<f32, 2>");
     if constexpr (indices && fits)
       return Access<Element, storage, Uses...>({operand_, {uses.affine()...}});

@@ -138,11 +138,13 @@ inline constexpr bool are_loops =
 
 /// A call of a step that fits none of its forms, of which `fits` says so of `Given`, is refused with one
 /// sentence, where the compiler would list all that it tried.
-#define WEFT_STEP_REFUSED(step, written, fits)                                                              \
-  template <class... Given>                                                                                 \
-    requires(!(fits))                                                                                       \
-  Schedule& step(const Given&...) {                                                                         \
-    static_assert(detail::never<Given...>, "weft: " #step " is not given what it takes; accepted: " written \
-                                           ", as docs/steps.md and weft steps " #step " have it");          \
-    return *this;                                                                                           \
+#define WEFT_STEP_REFUSED(step, written, fits)                                                     \
+  template <class... Given>                                                                        \
+    requires(!(fits))                                                                              \
+  Schedule& step(const Given&...) {                                                                \
+    static_assert(detail::never<Given...>,                                                         \
+                  "weft: " #step                                                                   \
+                  " is not given what it takes; found: the types beside Given; accepted: " written \
+                  ", as docs/steps.md and weft steps " #step " have it");                          \
+    return *this;                                                                                  \
   }
