@@ -314,8 +314,10 @@ class KernelProgram {
     if (!wrong && comparable_)
       expected = naive(algorithm_, algorithm_.sparse_operand() == nullptr ? nullptr : &matrix_, arguments_);
     std::optional<BoundKernel> bound;
+    const std::uint64_t failed = calls_.ledger().failed;
     if (!calls_.accepted("bind", [&] { bound = kernel.bind(device, arguments_); })) {
-      if (!wrong && !spoiled_ && fits_ && comparable_)
+      // Memory that there is not is no refusal.
+      if (calls_.ledger().failed == failed && !wrong && !spoiled_ && fits_ && comparable_)
         calls_.fail("bind refuses what was right to begin with");
       return;
     }
