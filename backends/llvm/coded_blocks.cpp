@@ -75,10 +75,6 @@ std::optional<std::int64_t> distance_of_rows(const ir::Store& store, const EachR
   return apart && distance > 0 ? std::optional(distance) : std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, bytes_of_value = 4;
 constexpr std::int64_t most_bytes_of_piece = 28 * 1024;
 constexpr std::int64_t kept_in_cache = 600 * 1024;  ///< bytes of code and values, beside the operands
@@ -170,12 +166,12 @@ void leave_from_registers(CodedBlock& coded, const Stmt& results) {
 /// may be stored.
 std::optional<CodedBlock> SumCoder::block(const ir::Allocate& allocation) {
   const auto* block = allocation.body.as<ir::Sequence>();
+  allocated(allocation);
   if (registers_.bytes == 0 || block == nullptr || block->statements.size() < 3) return std::nullopt;
   const std::vector<Stmt>& statements = block->statements;
   const auto first = each_row(statements.front());
   if (!first || first->store->buffer != allocation.buffer || !is_zero(first->store->value))
     return std::nullopt;
-  allocated(allocation);
   CodedBlock coded;
   const auto between_sums = distance_of_rows(*first->store, *first, coded.place);
   const std::int64_t* begin_of_sums = between_sums ? ir::integer_value(coded.place) : nullptr;

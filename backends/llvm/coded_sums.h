@@ -75,12 +75,11 @@ class SumCoder {
  public:
   explicit SumCoder(VectorRegisters registers) : registers_(registers) {}
 
-  /// Whoever has the array is inside of it: which elements of its rows there are is asked once.
-  void allocated(const ir::Allocate& allocation);
   /// Those that begin the list; nothing where they are too few, or other statements, or of more rows than
   /// there are registers.
   std::optional<CodedSum> coded(std::span<const ir::Stmt> statements);
-  /// The block that the allocation is, all of whose runs are functions; nothing where it is none.
+  /// The block that the allocation is, all of whose runs are functions; nothing where it is none. Asked
+  /// before its body is: whoever has the array is inside of it.
   std::optional<CodedBlock> block(const ir::Allocate& allocation);
   /// Loops around one whose sums go to the results.
   std::optional<CodedNest> nest(const ir::Stmt& stmt);
@@ -115,6 +114,7 @@ class SumCoder {
   /// What the sums are when a function begins.
   enum class Begin : std::uint8_t { in_array, zero, stored };
 
+  void allocated(const ir::Allocate& allocation);
   Sum sum_of(std::span<const ir::Stmt> statements) const;
   const Sum& run(const ir::Stmt& stmt);
   bool add(Sum& sum, const ir::Stmt& statement) const;

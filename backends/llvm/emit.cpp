@@ -298,7 +298,6 @@ void Emitter::of(const ir::Let& s) {
 void Emitter::of(const ir::Allocate& s) {
   internal_check(!lanes_, "an allocation inside a vectorized loop");
   const ir::Buffer& buffer = *s.buffer;
-  coder_.allocated(s);
   const auto block = coder_.block(s);
   const auto shared = shared_.find(&buffer);
   frame_.buffers[&buffer] = shared != shared_.end() ? shared->second : local_array(buffer);

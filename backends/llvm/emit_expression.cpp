@@ -2,6 +2,7 @@
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
@@ -227,10 +228,12 @@ llvm::Value* Emitter::of(const ir::Select& e) {
   return result;
 }
 
-/// Whether it is read under a mask, which needs no branch around it.
+/// Whether it is read under a mask, which needs no branch around it. Where its place is read as well, that
+/// may be there only where some lane is.
 bool Emitter::is_read_by_lanes(const ir::Expr& expr) const {
   const auto* load = expr.as<ir::Load>();
   return load != nullptr && !capabilities_.gpu && load->buffer->swizzle == 0 &&
+         std::ranges::none_of(load->indices, [](const ir::Expr& e) { return ir::reads_memory(e); }) &&
          access_of(*load->buffer, ir::offset_of(*load->buffer, load->indices)).pattern == Pattern::contiguous;
 }
 

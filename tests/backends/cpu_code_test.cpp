@@ -145,7 +145,8 @@ TEST(CpuCode, ConvolutionsOfOddSizes) {
       const Algorithm algorithm = convolution_algorithm(convolution, DType::f32, {.bias = true});
       const auto weights = packed(filters_of(convolution));
       if (!why_no_cpu_code(algorithm, weights->format(), 1, cpu()).empty()) continue;
-      for (const std::int64_t lines : {0, 1, 3})
+      const bool has_lines = !cpu_nest(algorithm, weights->format(), cpu()).lines.empty();
+      for (const std::int64_t lines : {0, 1, has_lines ? 3 : 0})
         expect_exact(cpu_code(algorithm, weights, cpu(), {.lines = lines}));
       if (runs_here("x86-64-v3"))
         expect_exact(cpu_code(algorithm, weights, with_vectors(32)), {.processor = "x86-64-v3"});
@@ -274,6 +275,12 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
   EXPECT_THAT(
       reason(convolution_algorithm(narrow, DType::f32), weights_of(40, 27), formats::csr(), with_vectors(64)),
       HasSubstr("3 pixels of a line"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), cpu(), {.lines = 2}),
+              HasSubstr("columns in its place"));
+  const Convolution usual{.batch = 1, .channels = 3, .filters = 40, .image = {16, 20}, .filter = {3, 3}};
+  EXPECT_THAT(reason(convolution_algorithm(usual, DType::f32), weights_of(40, 27), formats::csr(),
+                     with_vectors(64), {.columns = 32}),
+              HasSubstr("lines in its place"));
   const WeightMatrix many = synthetic_layer({.rows = 800, .columns = 800, .sparsity = 0.2, .seed = 1});
   EXPECT_THAT(reason(spmm_algorithm(800, 800, 64, DType::f32), many, formats::csr(), cpu()),
               HasSubstr("at most 500000 entries"));

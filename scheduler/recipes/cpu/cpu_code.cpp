@@ -142,6 +142,13 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
                     "AVX-512; else cpu_rows or default_schedule(algorithm, weights, target)",
                     most_entries));
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
+  if (has_lines(nest))
+    IdleKnobs(algorithm.text(), "an image whose lines are copied")
+        .refuse(knobs.columns > registers_of(target).lanes() ? knobs.columns : 0, "columns",
+                "lines in its place, or a product");
+  else
+    IdleKnobs(algorithm.text(), "columns that are copied")
+        .refuse(knobs.lines > 1 ? knobs.lines : 0, "lines", "columns in its place, or a convolution");
   const CpuCode chosen = chosen_for(knobs, nest, algorithm, target);
   if (chosen.columns % registers_of(target).lanes() != 0)
     throw UserError(

@@ -54,12 +54,12 @@ class PaddedElement {
     if (!bound) return false;
     const Expr index = ir::linear(bound->index).expr();
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      const ir::Bound own = ir::undivided({sources_[i], copy_.source->shape[i]});
-      const bool of_own = ir::same(index, ir::linear(own.index).expr()) &&
-                          (!bound->end.defined() || ir::same(bound->end, own.end));
-      const bool of_quotient = ir::same(index, sources_[i]) &&
-                               (!bound->end.defined() || ir::same(bound->end, copy_.source->shape[i]));
-      if (of_own || of_quotient) return true;
+      const ir::Bound own{sources_[i], copy_.source->shape[i]};
+      const auto is_of = [&](const ir::Bound& other) {
+        return ir::same(index, ir::linear(other.index).expr()) &&
+               (!bound->end.defined() || ir::same(bound->end, other.end));
+      };
+      if (is_of(own) || is_of(ir::undivided(own))) return true;
     }
     return false;
   }
