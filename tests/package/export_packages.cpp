@@ -5,6 +5,7 @@
 #include <weft/search/spaces/problems.h>
 #include <weft/weft.h>
 
+#include <array>
 #include <iostream>
 
 using namespace weft;
@@ -120,20 +121,28 @@ void formats_of_one() {
   write("formats", parts);
 }
 
+/// Filters of 3 x 3 that see as many pixels around the image as they need.
+struct Filters {
+  Algorithm algorithm;
+  std::shared_ptr<const SparseTensor> weights;
+};
+
+Filters filters_of(std::int64_t channels, std::int64_t filters, std::array<std::int64_t, 2> pixels,
+                   double sparsity) {
+  const Convolution convolution{
+      .channels = channels, .filters = filters, .image = pixels, .filter = {3, 3}, .pad = {1, 1}};
+  WeightMatrix filter =
+      synthetic_layer({.rows = filters, .columns = 9 * channels, .sparsity = sparsity, .seed = 5});
+  filter.shape = {filters, channels, 3, 3};
+  return {convolution_algorithm(convolution, DType::f32),
+          std::make_shared<const SparseTensor>(pack(filter, formats::csr()))};
+}
+
 void image() {
-  Convolution convolution;
-  convolution.channels = 4;
-  convolution.filters = 6;
-  convolution.image = {9, 11};
-  convolution.filter = {3, 3};
-  convolution.pad = {1, 1};
-  WeightMatrix filter = synthetic_layer({.rows = 6, .columns = 36, .sparsity = 0.7, .seed = 5});
-  filter.shape = {6, 4, 3, 3};
-  const auto weights = std::make_shared<const SparseTensor>(pack(filter, formats::csr()));
+  const auto [algorithm, weights] = filters_of(4, 6, {9, 11}, 0.7);
   std::vector<Schedule> schedules;
   for (const char* target : {"sm_80", "sm_90"})
-    schedules.push_back(
-        sparsert(convolution_algorithm(convolution, DType::f32), weights, target_named(target)));
+    schedules.push_back(sparsert(algorithm, weights, target_named(target)));
   write("image", schedules, 1);
 }
 
@@ -189,19 +198,10 @@ void coded() {
 
 /// A convolution whose image is copied with zeros around it.
 void picture() {
-  Convolution convolution;
-  convolution.channels = 16;
-  convolution.filters = 24;
-  convolution.image = {28, 28};
-  convolution.filter = {3, 3};
-  convolution.pad = {1, 1};
-  WeightMatrix filter = synthetic_layer({.rows = 24, .columns = 144, .sparsity = 0.8, .seed = 5});
-  filter.shape = {24, 16, 3, 3};
-  const auto weights = std::make_shared<const SparseTensor>(pack(filter, formats::csr()));
+  const auto [algorithm, weights] = filters_of(16, 24, {28, 28}, 0.8);
   std::vector<Schedule> schedules;
   for (const char* target : {"x86-64-v3", "x86-64-v4"})
-    schedules.push_back(
-        cpu_rows(convolution_algorithm(convolution, DType::f32), weights, target_named(target)));
+    schedules.push_back(cpu_rows(algorithm, weights, target_named(target)));
   write("picture", schedules, 1);
 }
 
