@@ -9,6 +9,7 @@
 #include <weft/search/model/known_error.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -18,6 +19,8 @@ namespace {
 
 /// Points and parts of points that are looked at for one recipe: some milliseconds.
 constexpr std::size_t effort = 400'000;
+/// Points of the least modelled time whose expected time is asked for.
+constexpr std::size_t likely = 128;
 
 std::string text_of_time(const Way& way) {
   return fmt::format("{}{:.3g} us", way.measured ? "" : "about ", way.microseconds);
@@ -97,17 +100,22 @@ class Chooser {
     const Ceilings ceilings = ceilings_of(summary.dtype, target_);
     for (const Recipe& recipe : recipes()) {
       if (!takes(recipe) || !why_not(recipe, problem, target_).empty()) continue;
-      const auto time = [&](const KnobValues& point) {
-        return expected_time(summary, format, recipe.name, point, target_, ceilings);
-      };
+      const Times times{[&](const KnobValues& point) {
+                          return modelled_time(summary, format, recipe.name, point, target_, ceilings);
+                        },
+                        [&](const KnobValues& point) {
+                          return expected_time(summary, format, recipe.name, point, target_, ceilings);
+                        }};
       const std::size_t first = choice.ways.size();
-      Way unasked{format, &recipe, {}, time({})};
+      Way unasked{format, &recipe, {}, times.expected({})};
       const RecipeChoices choices = choices_of(problem, recipe);
-      const std::vector<Way> best = best_points(problem, recipe, choices, time);
+      const std::vector<Way> best = best_points(problem, recipe, choices, times);
       // Where no kernel was compared with its model, a recipe is trusted to find about the best of its
       // points, but not of a product where the model of its own point takes longer by far.
       constexpr double far = 3.8;  // the model of code has been so much too slow in few columns
-      if (!best.empty() && !error_of_bound(summary, format, recipe.name, target_) &&
+      const bool compared = has_learnt_times(recipe.name, target_) ||
+                            error_of_bound(summary, format, recipe.name, target_).has_value();
+      if (!best.empty() && !compared &&
           (summary.convolution || unasked.microseconds <= far * best.front().microseconds))
         unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);
       else if (!best.empty())
@@ -167,11 +175,32 @@ class Chooser {
     return is_point && first_violation(choices.limits, point) == nullptr;
   }
 
-  /// The points of the least modelled time, the fastest first: one for each value of the recipe's first knob
-  /// that is a word, a form or an instruction, so that where one form is refused the next is at hand.
+  struct Times {
+    std::function<double(const KnobValues&)> modelled, expected;
+  };
+
+  /// The points of the least expected time, the fastest first: so many for each value of the recipe's first
+  /// knob that is a word, a form or an instruction, so that where one form is refused the next is at hand.
+  std::vector<Way> best_points(const SpaceProblem& problem, const Recipe& recipe,
+                               const RecipeChoices& choices, const Times& times) const {
+    std::vector<Way> best;
+    for (const auto& [kind, points] : likely_points(recipe, choices, times.modelled)) {
+      std::vector<Way> of_kind;
+      for (const auto& [modelled, point] : points)
+        of_kind.push_back({problem.format, &recipe, point, times.expected(point)});
+      std::ranges::stable_sort(of_kind, {}, &Way::microseconds);
+      of_kind.resize(std::min(of_kind.size(), options_.points));
+      best.insert(best.end(), of_kind.begin(), of_kind.end());
+    }
+    std::ranges::stable_sort(best, {}, &Way::microseconds);
+    return best;
+  }
+
+  /// By the kind of point, those of the least modelled time.
   template <class Time>
-  static std::vector<Way> best_points(const SpaceProblem& problem, const Recipe& recipe,
-                                      const RecipeChoices& choices, const Time& time) {
+  static std::map<std::int64_t, std::multimap<double, KnobValues>> likely_points(const Recipe& recipe,
+                                                                                 const RecipeChoices& choices,
+                                                                                 const Time& time) {
     if (recipe.knobs.empty()) return {};
     std::vector<Constraint> conditions = choices.limits;
     conditions.insert(conditions.end(), choices.worth.begin(), choices.worth.end());
@@ -181,22 +210,20 @@ class Chooser {
       return word != recipe.knobs.end() && knob.name == word->name;
     });
     const auto place = static_cast<std::size_t>(kind - choices.knobs.begin());
-    std::map<std::int64_t, Way> best;
+    std::map<std::int64_t, std::multimap<double, KnobValues>> kinds;
     KnobValues point;
     std::vector<std::int64_t*> of_knobs;  // nothing is looked up by name for each of many thousand points
     for (const ir::Knob& knob : choices.knobs) of_knobs.push_back(&point[knob.name]);
     for_each_point(conditions, choices.knobs, effort, [&](std::span<const std::int64_t> values) {
       for (std::size_t i = 0; i < values.size(); ++i) *of_knobs[i] = values[i];
       const double microseconds = time(point);
-      const auto [found, added] = best.try_emplace(place < values.size() ? values[place] : 0);
-      if (added || microseconds < found->second.microseconds)
-        found->second = {problem.format, &recipe, point, microseconds};
+      std::multimap<double, KnobValues>& points = kinds[place < values.size() ? values[place] : 0];
+      if (points.size() == likely && microseconds >= points.rbegin()->first) return true;
+      points.emplace(microseconds, point);
+      if (points.size() > likely) points.erase(std::prev(points.end()));
       return true;
     });
-    std::vector<Way> sorted;
-    for (auto& [value, way] : best) sorted.push_back(std::move(way));
-    std::ranges::stable_sort(sorted, {}, &Way::microseconds);
-    return sorted;
+    return kinds;
   }
 
   ExpectedDense modelled_dense() const {
@@ -262,6 +289,8 @@ void require_options(const ChoiceOptions& options) {
     throw UserError("no kernel can be chosen", "ChoiceOptions",
                     fmt::format("open_size = {}", options.open_size),
                     "open_size = 1 or more: the size that launches will mostly have");
+  if (options.points < 1)
+    throw UserError("no kernel can be chosen", "ChoiceOptions", "points = 0", "points = 1 or more");
 }
 
 const Recipe& recipe_of(const Way& way) {

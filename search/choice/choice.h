@@ -69,6 +69,9 @@ struct ChoiceOptions {
   std::vector<std::string_view> recipes = {};  ///< only these; empty: all
   /// Trials of this problem and of no other. What was measured right stands before all that is modelled.
   std::span<const StoredRecord> records = {};
+  /// Of each recipe in each format and each of its forms or instructions, the first by what is expected: more
+  /// than one for whoever tries several.
+  std::size_t points = 1;
   std::int64_t open_size = 256;  ///< for what a launch decides
   /// Groups of channels that the dense convolution has, where the weights of others are pruned: of more than
   /// one there is no model.

@@ -136,7 +136,8 @@ std::vector<std::string> Libraries::versions() const {
   return all;
 }
 
-Contestant auto_contestant(const Suite& suite, const Target& target, const HearChoice& hear) {
+Contestant auto_contestant(const Suite& suite, const Target& target, const HearChoice& hear,
+                           std::size_t tries) {
   Contestant contestant{"weft auto", ContestantKind::weft,
                         dense_type_of(suite.dtype).value_or(DenseType::f32)};
   const ImageLayout layout = suite.problems.front().layout;
@@ -147,6 +148,20 @@ Contestant auto_contestant(const Suite& suite, const Target& target, const HearC
     return made.kernel;
   };
   contestant.variants.push_back(weft_variant("chosen", make, layout));
+  if (tries == 1) return contestant;
+  contestant.more_variants = [&target, layout, tries](const Workload& workload) {
+    const Algorithm algorithm = algorithm_in(workload, layout);
+    const ChoiceOptions options{.points = tries, .image_groups = workload.problem.image_groups};
+    const Choice choice = choose(algorithm, workload.matrix, target, options);
+    std::vector<Variant> variants;
+    for (std::size_t i = 1; i < std::min(tries, choice.ways.size()); ++i) {
+      const auto make_way = [&target, algorithm, way = choice.ways[i]](const Workload& of) {
+        return compile(schedule_of_way(way, algorithm, of.matrix, nullptr, target));
+      };
+      variants.push_back(weft_variant(choice.ways[i].text(), make_way, layout));
+    }
+    return variants;
+  };
   return contestant;
 }
 

@@ -96,8 +96,10 @@ Contestant contestant_of_kernels(const Suite& suite,
                                  std::function<std::vector<NamedKernel>(const Workload&)> kernels);
 
 /// What weft chooses for whatever weights a workload has (search/choice/choice.h), with images as the suite's
-/// first problem lays them out, and where it hears of each choice. Kernels are built by several threads.
+/// first problem lays them out, and where it hears of each choice. Of more than one way to try the fastest
+/// counts. Kernels are built by several threads.
 using HearChoice = std::function<void(const Workload& workload, const Choice& choice)>;
-Contestant auto_contestant(const Suite& suite, const Target& target, const HearChoice& hear = {});
+Contestant auto_contestant(const Suite& suite, const Target& target, const HearChoice& hear = {},
+                           std::size_t tries = 1);
 
 }  // namespace weft

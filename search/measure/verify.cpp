@@ -38,10 +38,14 @@ Verification compared(const Algorithm& algorithm, const Array& output, const Ref
   return result;
 }
 
-Verification verified(const Kernel& kernel, const Device& device, const Arguments& arguments) {
+Reference reference_of(const Kernel& kernel, const Arguments& arguments) {
   const Algorithm& algorithm = kernel.schedule().algorithm();
-  const SparseTensor* weights = weights_of(algorithm, kernel.schedule().weights(), arguments);
-  const Reference expected = reference(algorithm, weights, arguments);
+  return reference(algorithm, weights_of(algorithm, kernel.schedule().weights(), arguments), arguments);
+}
+
+Verification verified(const Kernel& kernel, const Device& device, const Arguments& arguments,
+                      const Reference& expected) {
+  const Algorithm& algorithm = kernel.schedule().algorithm();
   const BoundKernel bound = kernel.bind(device, arguments);
   // Where the old output is an input, poison would be read; the reference has its value then.
   if (!reads_output(algorithm.result, algorithm.output.operand)) bound.poison_output();
@@ -65,7 +69,13 @@ Verification verify(const Algorithm& algorithm, const Array& output, const Refer
 }
 
 Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments, CallPlace place) {
-  return user_call(place, [&] { return verified(kernel, device, arguments); });
+  return user_call(place,
+                   [&] { return verified(kernel, device, arguments, reference_of(kernel, arguments)); });
+}
+
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
+                    const Reference& expected, CallPlace place) {
+  return user_call(place, [&] { return verified(kernel, device, arguments, expected); });
 }
 
 }  // namespace weft

@@ -37,5 +37,8 @@ Verification verify(const Algorithm& algorithm, const Array& output, const Refer
 /// Errors as Kernel::bind.
 Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
                     CallPlace place = {});
+/// The same for one of several kernels, whose reference is computed once.
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
+                    const Reference& expected, CallPlace place = {});
 
 }  // namespace weft

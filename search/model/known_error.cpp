@@ -4,6 +4,7 @@
 #include <weft/search/model/bound.h>
 #include <weft/search/model/dense_bound.h>
 #include <weft/search/model/known_error.h>
+#include <weft/search/model/learnt_times.h>
 
 #include <algorithm>
 #include <array>
@@ -126,7 +127,7 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
   return of_tiles(problem, recipe, point) * (pairs_of_image ? images_of_pairs : 1);
 }
 
-double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
+double modelled_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings) {
   if (!target.is_gpu()) {
     // Recipes of lists are compared with one another, others with themselves.
@@ -139,6 +140,18 @@ double expected_time(const ProblemSummary& problem, const Format& format, std::s
   }
   return usual_error_of_bound(problem, format, recipe, point) *
          bound_of(problem, recipe, point, target, ceilings).microseconds;
+}
+
+bool has_learnt_times(std::string_view recipe, const Target& target) {
+  return shipped_times().is_of(recipe, target);
+}
+
+double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
+                     const KnobValues& point, const Target& target, const Ceilings& ceilings) {
+  const double modelled = modelled_time(problem, format, recipe, point, target, ceilings);
+  if (!has_learnt_times(recipe, target)) return modelled;
+  const Bound bound = bound_of(problem, recipe, point, target, ceilings);
+  return modelled * shipped_times().correction({problem, format, recipe, point, bound, modelled});
 }
 
 std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, const Format& format,

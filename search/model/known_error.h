@@ -28,8 +28,14 @@ std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Fo
 /// was compared.
 double usual_error_of_bound(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                             const KnobValues& point);
-/// The microseconds that a kernel is expected to take: bound_of() times its usual error. On a CPU, which has
-/// no model, a rough count: less is faster.
+/// bound_of() times its usual error: microseconds. On a CPU, which has no model, a rough count: less is
+/// faster.
+double modelled_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
+                     const KnobValues& point, const Target& target, const Ceilings& ceilings);
+/// Whether what kernels of the recipe take beyond their modelled time was learnt (learnt_times.h).
+bool has_learnt_times(std::string_view recipe, const Target& target);
+/// The microseconds that a kernel is expected to take: modelled_time(), and what was learnt beyond it. Some
+/// microseconds of work, so that of many thousand points those of the least modelled time come first.
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings);
 /// The error of expected_time(), at the points that are chosen; where too few of a recipe were compared, that

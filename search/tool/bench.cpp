@@ -28,6 +28,7 @@ struct BenchVerb {
   std::string plot;
   SuiteSelection selection;
   BenchOptions bench;
+  std::int64_t tries = 1;
   bool cold = false;
   bool sweep = false;
   std::vector<std::string> recipes;
@@ -155,6 +156,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
   JsonLog log(options.json);
   MixedBench mixed{.problems = selection.problems,
                    .bench = options.bench,
+                   .tries = static_cast<std::size_t>(options.tries),
                    .records = of_option("--db", [&] { return records_of_files(options.databases); }),
                    .log = [&log](const std::string& line) { log.add(line); }};
   if (options.cold) mixed.bench.copies = 8;
@@ -172,6 +174,10 @@ int run(const BenchVerb& given) {
   if (!options.databases.empty())
     throw UserError("trials say nothing of the suite", "--db, suite " + suite.name, options.databases.front(),
                     "a suite with a \"pattern\" for each problem, whose table has the best found");
+  if (options.tries > 1)
+    throw UserError(
+        "nothing is chosen in such a suite", "--try, suite " + suite.name, std::to_string(options.tries),
+        "a suite with a \"pattern\" for each problem, or --sweep: points of the recipes that fit");
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   if (suite.simulated) return run_simulated(suite, cases, options);
   if (!options.plot.empty())
@@ -242,6 +248,9 @@ void add_bench(CLI::App& app, Action& action) {
             1, 10000);
   verb.add_flag("--cold", options.cold, "eight kernels with other weights take turns, so that code is cold");
   begin_group(verb, "Schedule");
+  only_from(add_option(verb, "--try", options.tries,
+                       "of what weft chooses, ways that are measured; a suite of problems of any kind"),
+            1, 1000);
   verb.add_flag("--sweep", options.sweep,
                 "try every point that is worth it, and time the fastest that is right");
   add_list(verb, "--recipe", options.recipes, "see weft recipes; in place of all that fit the suite");

@@ -77,10 +77,11 @@ class Bench {
     std::mutex mutex;
     std::vector<Contestant> contestants = contestants_of(suite, device_, target_, libraries_, {});
     std::erase_if(contestants, [](const Contestant& one) { return one.kind != ContestantKind::dense; });
-    contestants.push_back(auto_contestant(suite, target_, [&](const Workload&, const Choice& choice) {
+    const auto hear = [&](const Workload&, const Choice& choice) {
       const std::lock_guard lock(mutex);
       line.choice = choice;
-    }));
+    };
+    contestants.push_back(auto_contestant(suite, target_, hear, options_.tries));
     const CaseResult result = measure(suite, chosen, RealWeights(), device_, contestants, options_.bench);
     const std::string measured =
         json_line(result, {suite.name, device_.name(), device_.description().model, target_.name,

@@ -15,6 +15,7 @@ namespace weft::tool {
 struct MixedBench {
   std::vector<std::string> problems;  ///< ids; empty: all
   BenchOptions bench;
+  std::size_t tries = 1;              ///< ways of which the fastest is what weft chooses
   std::vector<StoredRecord> records;  ///< trials that the best found is one of
   std::function<void(const std::string& line)> log;
 };

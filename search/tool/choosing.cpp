@@ -124,10 +124,10 @@ void warn_of_target(const Predictor& predictor, const Target& target) {
 }
 
 Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
-                 const Target& target) {
+                 const Target& target, std::size_t points) {
   std::vector<StoredRecord> trials = trials_of(options);
   keep_trials_of(algorithm, matrix, options, target, trials);
-  ChoiceOptions with{.records = trials};
+  ChoiceOptions with{.records = trials, .points = points};
   std::optional<Predictor> given;
   if (!options.tree.empty()) {
     given = named_predictor(options);

@@ -9,6 +9,7 @@
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
+#include <weft/search/tool/trying.h>
 
 #include <filesystem>
 
@@ -19,6 +20,7 @@ struct DemoVerb {
   std::string weights;
   std::string tensor;
   std::int64_t n = 784;
+  std::int64_t tries = 5;
   std::string out = "weft_out";
 };
 
@@ -82,7 +84,8 @@ int run(const DemoVerb& options) {
   fmt::print("\n{}\nformat: {}\n", problem.algorithm.text(), problem.weights->format().text());
   write_kernels(options, problem);
   fmt::print("\nRunning on {} ({})\n\n", device.name(), device.description().model);
-  const Kernel kernel = kernel_of(problem.algorithm, problem, problem_options, target_of(device));
+  const auto tries = static_cast<std::size_t>(device.is_cuda() ? options.tries : 1);
+  const Kernel kernel = fastest_kernel(problem, problem_options, device, target_of(device), {}, tries);
   Row sparse{"weft, " + kernel.schedule().weights()->format().text(), 0, sparse_operations(problem),
              verify(kernel, device, problem.arguments)};
   sparse.microseconds = time_kernel(device, kernel.bind(device, problem.arguments)).median;
@@ -111,6 +114,9 @@ void add_demo(CLI::App& app, Action& action) {
   begin_group(verb, "Problem");
   add_option(verb, "--tensor", options.tensor, "which tensor of the file");
   only_from(add_option(verb, "--n", options.n, "columns of the dense operand"), 1, 1'000'000'000);
+  only_from(
+      add_option(verb, "--try", options.tries, "kernels that are measured before one is taken, on a GPU"), 1,
+      1000);
   begin_group(verb, "Output");
   add_option(verb, "-o,--out", options.out, "folder for the kernels");
 }

@@ -127,10 +127,10 @@ Predictor named_predictor(const ProblemOptions& options);
 /// Says on stderr where it has not seen the target.
 void warn_of_target(const Predictor& predictor, const Target& target);
 
-/// The ways for a target, of the formats and recipes that are named or worth trying. UserError where there is
-/// none.
+/// The ways for a target, of the formats and recipes that are named or worth trying; `points` as
+/// ChoiceOptions has it. UserError where there is none.
 Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
-                 const Target& target);
+                 const Target& target, std::size_t points = 1);
 
 /// The format that suits all of the targets best, of those that are named or worth trying.
 Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,

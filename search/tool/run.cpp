@@ -4,6 +4,7 @@
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/tool/trying.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -19,6 +20,7 @@ struct RunVerb {
   std::string emitter = "llvm";
   std::string out;
   std::optional<int> threads;
+  std::int64_t tries = 1;
   bool every_lane_arrives = false;
   bool time = false;
   bool json = false;
@@ -27,6 +29,8 @@ struct RunVerb {
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
   add_choice_flags(verb, options.problem);
+  only_from(add_option(verb, "--try", options.tries, "kernels that are measured before one is taken"), 1,
+            1000);
   begin_group(verb, "Device");
   add_option(verb, "--device", options.device, "cpu, cuda:1, sim:sm_80");
   add_option(verb, "--target", options.target, "see weft targets; the device's own where it is left out",
@@ -78,7 +82,8 @@ int execute(const RunVerb& options, bool check) {
   kernel_options.emitter = emitter_named(options.emitter, device.kind() != DeviceKind::cpu);
   kernel_options.threads = options.threads.value_or(0);
   if (options.every_lane_arrives) kernel_options.arrivals = Arrivals::of_lanes;
-  const Kernel kernel = kernel_of(problem.algorithm, problem, options.problem, target, kernel_options);
+  const Kernel kernel = fastest_kernel(problem, options.problem, device, target, kernel_options,
+                                       static_cast<std::size_t>(options.tries));
   auto document = json_of(options, problem, kernel, device);
   std::string text =
       fmt::format("{} {} x {} x {}, {:.2f} % zero, {} {} on {} ({})\n", options.problem.op,

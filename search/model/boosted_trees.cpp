@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/model/boosted_trees.h>
+#include <weft/search/model/draw.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t most_bins = 256;
+
+double rounded(double number, int digits) {
+  return std::stod(fmt::format("{:.{}g}", number, digits));
+}
+
+/// The numbers of a set as the places of a few thresholds: a split then counts bins in place of samples.
+class Bins {
+ public:
+  explicit Bins(const RegressionSet& set)
+      : width_(set.width), thresholds_(set.width), bins_(set.numbers.size()) {
+    for (std::size_t feature = 0; feature < width_; ++feature) {
+      std::vector<double> values(set.size());
+      for (std::size_t i = 0; i < set.size(); ++i) values[i] = set.numbers[i * width_ + feature];
+      thresholds_[feature] = thresholds_between(values);
+      const std::vector<double>& thresholds = thresholds_[feature];
+      for (std::size_t i = 0; i < set.size(); ++i) {
+        const auto place = std::ranges::lower_bound(thresholds, set.numbers[i * width_ + feature]);
+        bins_[i * width_ + feature] = static_cast<std::uint8_t>(place - thresholds.begin());
+      }
+    }
+  }
+
+  std::size_t width() const { return width_; }
+  /// A bin holds what is above the threshold before its own and at most its own.
+  const std::vector<double>& thresholds(std::size_t feature) const { return thresholds_[feature]; }
+  std::span<const std::uint8_t> of_sample(std::size_t sample) const {
+    return std::span(bins_).subspan(sample * width_, width_);
+  }
+
+ private:
+  /// Midway between neighbours; where there are many values, between those at even shares of the samples.
+  static std::vector<double> thresholds_between(std::vector<double> values) {
+    std::ranges::sort(values);
+    std::vector<double> different = values;
+    different.erase(std::ranges::unique(different).begin(), different.end());
+    std::vector<double> thresholds;
+    const std::size_t count = std::min(different.size(), most_bins) - 1;
+    constexpr int digits = 6;
+    for (std::size_t i = 1; i <= count; ++i) {
+      const double from =
+          different.size() <= most_bins ? different[i] : values[i * values.size() / (count + 1)];
+      const auto upper = std::ranges::lower_bound(different, from);
+      if (upper == different.begin()) continue;
+      const double threshold = rounded((*upper + *std::prev(upper)) / 2, digits);
+      // Where neighbours are nearer than the digits, they stay together.
+      if (threshold < *upper && threshold >= *std::prev(upper) &&
+          (thresholds.empty() || threshold > thresholds.back()))
+        thresholds.push_back(threshold);
+    }
+    return thresholds;
+  }
+
+  std::size_t width_;
+  std::vector<std::vector<double>> thresholds_;
+  std::vector<std::uint8_t> bins_;
+};
+
+/// Weights, and targets times weights.
+struct Sum {
+  double weight = 0, target = 0;
+
+  /// How much less the squares are when all of it takes its mean.
+  double gain() const { return weight > 0 ? target * target / weight : 0; }
+};
+
+struct Split {
+  std::size_t feature = 0, bin = 0;
+  double gain = 0;
+};
+
+class Growing {
+ public:
+  Growing(const Bins& bins, const std::vector<double>& weights, std::vector<double>& left,
+          const BoostingOptions& options)
+      : bins_(bins), weights_(weights), left_(left), options_(options) {}
+
+  /// A tree of what is left, which is then less by what the tree says.
+  BoostedTrees::Tree operator()() {
+    tree_.clear();
+    std::vector<std::size_t> samples = numbers_below(left_.size());
+    grow(samples, options_.height);
+    return tree_;
+  }
+
+ private:
+  void grow(std::span<std::size_t> samples, int height) {
+    const std::size_t place = tree_.size();
+    tree_.emplace_back();
+    const Split best = height > 0 ? best_split(samples) : Split{};
+    if (best.gain <= 0) return make_leaf(place, samples);
+    const auto goes_left = [&](std::size_t sample) {
+      return bins_.of_sample(sample)[best.feature] <= best.bin;
+    };
+    const auto right = std::ranges::stable_partition(samples, goes_left);
+    const auto middle = static_cast<std::size_t>(right.begin() - samples.begin());
+    tree_[place].feature = static_cast<int>(best.feature);
+    tree_[place].threshold = bins_.thresholds(best.feature)[best.bin];
+    grow(samples.first(middle), height - 1);
+    tree_[place].right = static_cast<int>(tree_.size());
+    grow(samples.subspan(middle), height - 1);
+  }
+
+  Split best_split(std::span<const std::size_t> samples) {
+    sums_.assign(bins_.width() * most_bins, Sum());
+    Sum all;
+    for (const std::size_t sample : samples) {
+      const Sum one{weights_[sample], weights_[sample] * left_[sample]};
+      add(all, one);
+      const std::span<const std::uint8_t> of_sample = bins_.of_sample(sample);
+      for (std::size_t feature = 0; feature < of_sample.size(); ++feature)
+        add(sums_[feature * most_bins + of_sample[feature]], one);
+    }
+    Split best;
+    constexpr double least_gain = 1e-9;
+    for (std::size_t feature = 0; feature < bins_.width(); ++feature) {
+      Sum left;
+      for (std::size_t bin = 0; bin < bins_.thresholds(feature).size(); ++bin) {
+        add(left, sums_[feature * most_bins + bin]);
+        const Sum right{all.weight - left.weight, all.target - left.target};
+        if (left.weight < options_.least_weight || right.weight < options_.least_weight) continue;
+        const double gain = left.gain() + right.gain() - all.gain();
+        if (gain > best.gain + least_gain) best = {feature, bin, gain};
+      }
+    }
+    return best;
+  }
+
+  void make_leaf(std::size_t place, std::span<const std::size_t> samples) {
+    Sum all;
+    for (const std::size_t sample : samples) add(all, {weights_[sample], weights_[sample] * left_[sample]});
+    constexpr int digits = 4;
+    const double value = all.weight > 0 ? rounded(options_.rate * all.target / all.weight, digits) : 0;
+    tree_[place].value = value;
+    for (const std::size_t sample : samples) left_[sample] -= value;
+  }
+
+  static void add(Sum& to, const Sum& one) {
+    to.weight += one.weight;
+    to.target += one.target;
+  }
+
+  const Bins& bins_;
+  const std::vector<double>& weights_;
+  std::vector<double>& left_;
+  const BoostingOptions& options_;
+  std::vector<Sum> sums_;
+  BoostedTrees::Tree tree_;
+};
+
+}  // namespace
+
+BoostedTrees::BoostedTrees(std::vector<Tree> trees) : trees_(std::move(trees)) {
+  for (const Tree& tree : trees_) {
+    internal_check(!tree.empty(), "a tree without nodes");
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+      const bool is_behind =
+          tree[i].right > static_cast<int>(i) + 1 && tree[i].right < static_cast<int>(tree.size());
+      internal_check(tree[i].feature < 0 || is_behind, "a child that does not come after its parent");
+    }
+  }
+}
+
+double BoostedTrees::value(std::span<const double> numbers) const {
+  double sum = 0;
+  for (const Tree& tree : trees_) {
+    std::size_t at = 0;
+    while (tree[at].feature >= 0) {
+      const bool left = numbers[static_cast<std::size_t>(tree[at].feature)] <= tree[at].threshold;
+      at = left ? at + 1 : static_cast<std::size_t>(tree[at].right);
+    }
+    sum += tree[at].value;
+  }
+  return sum;
+}
+
+BoostedTrees fit_boosted_trees(const RegressionSet& set, const BoostingOptions& options) {
+  internal_check(
+      set.size() > 0 && set.numbers.size() == set.size() * set.width && set.weights.size() == set.size(),
+      "samples that do not fit together");
+  const Bins bins(set);
+  std::vector<double> left = set.targets;
+  Growing growing(bins, set.weights, left, options);
+  std::vector<BoostedTrees::Tree> trees;
+  for (int i = 0; i < options.trees; ++i) trees.push_back(growing());
+  return BoostedTrees(std::move(trees));
+}
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+// What kernels take beyond what the models say, learnt from kernels that were measured: boosted trees over
+// the numbers of a problem, a point of a recipe and its bound.
+#pragma once
+
+#include <weft/formats/format.h>
+#include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/recipes/parts/bound.h>
+#include <weft/scheduler/recipes/parts/problem_summary.h>
+#include <weft/search/model/boosted_trees.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// A kernel as a model sees it before it is compiled.
+struct KernelOutline {
+  const ProblemSummary& problem;
+  const Format& format;
+  std::string_view recipe;
+  const KnobValues& point;
+  const Bound& bound;
+  double modelled = 0;  ///< microseconds, what is corrected
+};
+
+/// What trees may ask of a kernel, by name: sizes by their logarithm, "part:L2" a part of the bound over the
+/// whole, "recipe:shfl_bw" and "format:csr" 1 or 0, "knob:tile_m" the logarithm of a knob and one more; -1
+/// for one that the point does not have.
+class KernelNumbers {
+ public:
+  KernelNumbers() = default;
+  /// InternalError for a name that is none; is_known() tells.
+  explicit KernelNumbers(std::vector<std::string> names);
+  static bool is_known(const std::string& name);
+  /// All that can be asked of kernels of these recipes, in these formats, with these knobs.
+  static KernelNumbers all(const std::vector<std::string>& recipes, const std::vector<std::string>& formats,
+                           const std::vector<std::string>& knobs);
+
+  const std::vector<std::string>& names() const { return names_; }
+  std::vector<double> operator()(const KernelOutline& kernel) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::function<double(const KernelOutline&)>> numbers_;
+};
+
+/// Of one target.
+struct LearntTimes {
+  std::string target;                ///< whose kernels were measured: "sm_90a"
+  std::vector<std::string> recipes;  ///< of which kernels were measured
+  KernelNumbers numbers;
+  BoostedTrees trees;  ///< over the numbers: logarithms of measured over modelled times
+
+  bool is_of(std::string_view recipe, const Target& on) const;
+  /// What a modelled time is multiplied by.
+  double correction(const KernelOutline& kernel) const;
+};
+
+/// One JSON document, a tree a line, and what it says. UserError that names `origin` and the place in it
+/// where it is none.
+std::string json_of(const LearntTimes& times);
+LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
+
+/// Of sm_90a, from the study of what there is to choose from (docs/measurements/choice.md). It is what
+///     learn_times docs/data/h100_choice_study.jsonl -o search/model/h100_times.json
+/// of tests/bench writes. Read once.
+const LearntTimes& shipped_times();
+
+}  // namespace weft

@@ -1,0 +1,228 @@
+// What kernels take beyond their modelled time, learnt from a choice study (choice_study.cpp), and judged by
+// problems that were left out:
+//
+//   learn_times STUDY.jsonl -o search/model/h100_times.json
+//
+// Prints the best time that was measured over that of the kernel that is taken, by the modelled times alone
+// and by what was learnt, and what was measured over what is expected of the kernels that are taken: the
+// numbers of docs/measurements/choice.md and of search/model/known_error.cpp.
+#include <fmt/format.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/formats/random.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/model/draw.h>
+#include <weft/search/model/known_error.h>
+#include <weft/search/model/learnt_times.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Measured {
+  std::string id, recipe;
+  Format format;
+  ProblemSummary problem;
+  KnobValues point;
+  Bound bound;
+  double modelled = 0, microseconds = 0;
+
+  KernelOutline outline() const { return {problem, format, recipe, point, bound, modelled}; }
+};
+
+Measured measured_of(const Json& line, const Target& target) {
+  Measured kernel;
+  kernel.id = line.at("id");
+  kernel.recipe = line.at("recipe");
+  kernel.format = parse_format(line.at("format").get<std::string>());
+  ProblemSummary& problem = kernel.problem;
+  problem = {.m = line.at("m"), .k = line.at("k"), .n = line.at("n")};
+  problem.dtype = dtype_named(line.at("dtype").get<std::string>()).value();
+  problem.convolution = line.at("convolution");
+  problem.stored = line.at("stored");
+  problem.dense_elements = line.at("dense_elements");
+  problem.row_variation = line.at("row_variation");
+  problem.row_mean = static_cast<double>(problem.stored) / static_cast<double>(problem.m);
+  add_format(problem, kernel.format);
+  kernel.point = line.at("point").get<KnobValues>();
+  kernel.bound = bound_of(problem, kernel.recipe, kernel.point, target);
+  kernel.modelled = modelled_time(problem, kernel.format, kernel.recipe, kernel.point, target,
+                                  ceilings_of(problem.dtype, target));
+  kernel.microseconds = line.at("us");
+  return kernel;
+}
+
+using Kernels = std::vector<Measured>;
+
+KernelNumbers numbers_of(const Kernels& kernels) {
+  std::set<std::string> recipes, formats, knobs;
+  for (const Measured& one : kernels) {
+    recipes.insert(one.recipe);
+    formats.insert(one.format.name);
+    for (const auto& [name, value] : one.point) knobs.insert(name);
+  }
+  return KernelNumbers::all({recipes.begin(), recipes.end()}, {formats.begin(), formats.end()},
+                            {knobs.begin(), knobs.end()});
+}
+
+/// Problems count alike, however many of their kernels were measured.
+RegressionSet set_of(const Kernels& kernels, const KernelNumbers& numbers,
+                     const std::set<std::string>& without) {
+  std::map<std::string, int> counts;
+  for (const Measured& one : kernels) ++counts[one.id];
+  const double mean = static_cast<double>(kernels.size()) / static_cast<double>(counts.size());
+  RegressionSet set{.width = numbers.names().size()};
+  for (const Measured& one : kernels) {
+    if (without.contains(one.id)) continue;
+    const std::vector<double> values = numbers(one.outline());
+    set.numbers.insert(set.numbers.end(), values.begin(), values.end());
+    set.targets.push_back(std::log(one.microseconds / one.modelled));
+    set.weights.push_back(mean / counts.at(one.id));
+  }
+  return set;
+}
+
+/// What is expected of each kernel by what was learnt from the other problems.
+std::vector<double> held_out(const Kernels& kernels, const KernelNumbers& numbers,
+                             const BoostingOptions& options, std::size_t folds, std::uint64_t seed) {
+  std::vector<std::string> ids;
+  for (const Measured& one : kernels) {
+    if (std::ranges::find(ids, one.id) == ids.end()) ids.push_back(one.id);
+  }
+  Random random(seed);
+  shuffle(ids, random);
+  std::vector<double> expected(kernels.size());
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    std::set<std::string> without;
+    for (std::size_t i = fold; i < ids.size(); i += folds) without.insert(ids[i]);
+    const BoostedTrees trees = fit_boosted_trees(set_of(kernels, numbers, without), options);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (without.contains(kernels[i].id))
+        expected[i] = kernels[i].modelled * std::exp(trees.value(numbers(kernels[i].outline())));
+    }
+  }
+  return expected;
+}
+
+/// The kernel of the least rank of each problem.
+std::map<std::string, std::size_t> taken(const Kernels& kernels, const std::vector<double>& expected,
+                                         const Target& target, bool reluctant) {
+  std::map<std::string, std::size_t> best;
+  const auto rank = [&](std::size_t i) {
+    const Measured& one = kernels[i];
+    return expected[i] * (reluctant ? reluctance_to(one.problem, one.format, one.recipe, target) : 1);
+  };
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto [found, added] = best.try_emplace(kernels[i].id, i);
+    if (rank(i) < rank(found->second)) found->second = i;
+  }
+  return best;
+}
+
+std::string kind_of(const Measured& one) {
+  return fmt::format("{} {}", one.problem.dtype == DType::f32 ? "f32" : "16 bits",
+                     one.problem.convolution ? "images" : "products");
+}
+
+double quantile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+void print_share_of_best(const Kernels& kernels, const std::vector<double>& expected, const Target& target,
+                         bool reluctant, const char* rule) {
+  std::map<std::string, double> best;
+  for (const Measured& one : kernels) {
+    const auto [found, added] = best.try_emplace(one.id, one.microseconds);
+    found->second = std::min(found->second, one.microseconds);
+  }
+  std::map<std::string, std::vector<double>> shares;
+  for (const auto& [id, i] : taken(kernels, expected, target, reluctant))
+    shares[kind_of(kernels[i])].push_back(best.at(id) / kernels[i].microseconds);
+  for (const auto& [kind, of_kind] : shares) {
+    double logarithms = 0;
+    for (const double share : of_kind) logarithms += std::log(share);
+    fmt::print("{:26} {:17} {:3} problems: {:.3f}, worst {:.2f}, below 0.80 {}\n", rule, kind, of_kind.size(),
+               std::exp(logarithms / static_cast<double>(of_kind.size())), std::ranges::min(of_kind),
+               std::ranges::count_if(of_kind, [](double share) { return share < 0.8; }));
+  }
+}
+
+void print_errors(const Kernels& kernels, const std::vector<double>& expected, const Target& target) {
+  std::map<std::string, std::vector<double>> errors;
+  for (const auto& [id, i] : taken(kernels, expected, target, false))
+    errors[fmt::format("{} {}", kernels[i].recipe, kind_of(kernels[i]))].push_back(kernels[i].microseconds /
+                                                                                   expected[i]);
+  fmt::print("measured over expected, of the kernels that are taken: 0, 2.5, 50, 97.5, 100 %\n");
+  for (const auto& [kind, of_kind] : errors)
+    fmt::print("  {:28} {:3}: {:.2f} {:.2f} {:.2f} {:.2f} {:.2f}\n", kind, of_kind.size(),
+               quantile(of_kind, 0), quantile(of_kind, 0.025), quantile(of_kind, 0.5),
+               quantile(of_kind, 0.975), quantile(of_kind, 1));
+}
+
+struct Options {
+  std::string study, out, target = "sm_90a";
+  BoostingOptions boosting;
+  std::size_t folds = 10;
+  std::uint64_t seed = 1;
+};
+
+int run(const Options& options) {
+  const Target& target = target_named(options.target);
+  Kernels kernels;
+  std::ifstream in(options.study);
+  for (std::string line; std::getline(in, line);) kernels.push_back(measured_of(Json::parse(line), target));
+  if (kernels.empty()) {
+    fmt::print(stderr, "learn_times: no kernels in {}\n", options.study);
+    return 2;
+  }
+  const KernelNumbers numbers = numbers_of(kernels);
+  std::vector<double> modelled;
+  for (const Measured& one : kernels) modelled.push_back(one.modelled);
+  print_share_of_best(kernels, modelled, target, true, "modelled");
+  const std::vector<double> expected =
+      held_out(kernels, numbers, options.boosting, options.folds, options.seed);
+  print_share_of_best(kernels, expected, target, false, "learnt, held out");
+  print_errors(kernels, expected, target);
+  if (options.out.empty()) return 0;
+  LearntTimes times;
+  times.target = target.name;
+  std::set<std::string> recipes;
+  for (const Measured& one : kernels) recipes.insert(one.recipe);
+  times.recipes.assign(recipes.begin(), recipes.end());
+  times.numbers = numbers;
+  times.trees = fit_boosted_trees(set_of(kernels, numbers, {}), options.boosting);
+  write_bytes(options.out, json_of(times));
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int argc, char** argv) {
+  weft::Options options;
+  CLI::App app("What kernels take beyond their modelled time, learnt from a choice study.");
+  app.add_option("study", options.study, "lines of choice_study")->required();
+  app.add_option("-o,--out", options.out, "where what was learnt goes");
+  app.add_option("--trees", options.boosting.trees)->capture_default_str();
+  app.add_option("--height", options.boosting.height)->capture_default_str();
+  app.add_option("--rate", options.boosting.rate)->capture_default_str();
+  app.add_option("--least-weight", options.boosting.least_weight, "of a leaf")->capture_default_str();
+  app.add_option("--folds", options.folds, "parts that problems are dealt into")->capture_default_str();
+  app.add_option("--seed", options.seed)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return weft::run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "learn_times: {}\n", error.what());
+    return 2;
+  }
+}
