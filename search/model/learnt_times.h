@@ -49,7 +49,7 @@ class KernelNumbers {
 /// Of one target.
 struct LearntTimes {
   std::string target;                ///< whose kernels were measured: "sm_90a"
-  std::vector<std::string> recipes;  ///< of which kernels were measured
+  std::vector<std::string> recipes;  ///< those whose kernels were measured
   KernelNumbers numbers;
   BoostedTrees trees;  ///< over the numbers: logarithms of measured over modelled times
 

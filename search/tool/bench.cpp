@@ -28,7 +28,6 @@ struct BenchVerb {
   std::string plot;
   SuiteSelection selection;
   BenchOptions bench;
-  std::int64_t tries = 1;
   bool cold = false;
   bool sweep = false;
   std::vector<std::string> recipes;
@@ -125,7 +124,7 @@ int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const
     throw UserError("the suite is for another device", "--device, suite " + suite.name, options.device,
                     std::string(device_of_simulated_suites) + ", which needs no --device");
   refuse(options.cold, "--cold");
-  refuse(options.sweep || !options.points.empty(), "--sweep");
+  refuse(!options.points.empty(), "--points");
   refuse(!options.recipes.empty(), "--recipe");
   refuse(!options.packages.empty(), "--package");
   JsonLog log(options.json);
@@ -148,7 +147,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
   refuse(!selection.batch.empty(), "--batch");
   refuse(!selection.group_rows.empty(), "--V");
   refuse(!selection.patterns.empty(), "--pattern");
-  refuse(options.sweep || !options.points.empty(), "--sweep");
+  refuse(!options.points.empty(), "--points");
   refuse(!options.recipes.empty(), "--recipe");
   refuse(!options.packages.empty(), "--package");
   refuse(!options.data.empty(), "--data");
@@ -156,7 +155,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
   JsonLog log(options.json);
   MixedBench mixed{.problems = selection.problems,
                    .bench = options.bench,
-                   .tries = static_cast<std::size_t>(options.tries),
+                   .tries = options.sweep ? 5U : 1U,
                    .records = of_option("--db", [&] { return records_of_files(options.databases); }),
                    .log = [&log](const std::string& line) { log.add(line); }};
   if (options.cold) mixed.bench.copies = 8;
@@ -174,10 +173,6 @@ int run(const BenchVerb& given) {
   if (!options.databases.empty())
     throw UserError("trials say nothing of the suite", "--db, suite " + suite.name, options.databases.front(),
                     "a suite with a \"pattern\" for each problem, whose table has the best found");
-  if (options.tries > 1)
-    throw UserError(
-        "nothing is chosen in such a suite", "--try, suite " + suite.name, std::to_string(options.tries),
-        "a suite with a \"pattern\" for each problem, or --sweep: points of the recipes that fit");
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   if (suite.simulated) return run_simulated(suite, cases, options);
   if (!options.plot.empty())
@@ -248,11 +243,8 @@ void add_bench(CLI::App& app, Action& action) {
             1, 10000);
   verb.add_flag("--cold", options.cold, "eight kernels with other weights take turns, so that code is cold");
   begin_group(verb, "Schedule");
-  only_from(add_option(verb, "--try", options.tries,
-                       "of what weft chooses, ways that are measured; a suite of problems of any kind"),
-            1, 1000);
   verb.add_flag("--sweep", options.sweep,
-                "try every point that is worth it, and time the fastest that is right");
+                "time the fastest of all points worth trying; in a suite of any kind, of five");
   add_list(verb, "--recipe", options.recipes, "see weft recipes; in place of all that fit the suite");
   add_list(verb, "--package", options.packages,
            "a folder of weft export, as one more contestant; built by cc, or $CC");

@@ -29,8 +29,6 @@ struct RunVerb {
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
   add_choice_flags(verb, options.problem);
-  only_from(add_option(verb, "--try", options.tries, "kernels that are measured before one is taken"), 1,
-            1000);
   begin_group(verb, "Device");
   add_option(verb, "--device", options.device, "cpu, cuda:1, sim:sm_80");
   add_option(verb, "--target", options.target, "see weft targets; the device's own where it is left out",
@@ -130,6 +128,9 @@ void add_run(CLI::App& app, Action& action) {
       "Example: weft run --weights layer.npy --n 256 --dtype f32 --device cpu --b random:7 --out c.npy",
       [](const RunVerb& given) { return execute(given, false); });
   add_flags(verb, options);
+  begin_group(verb, "Schedule");
+  only_from(add_option(verb, "--try", options.tries, "kernels that are measured before one is taken"), 1,
+            1000);
 }
 
 void add_verify(CLI::App& app, Action& action) {

@@ -43,5 +43,20 @@ TEST(Choosing, NamesNarrowIt) {
   EXPECT_THAT(of_recipe.errors, Not(HasSubstr("chosen")));
 }
 
+TEST(Choosing, TriesSeveralWaysAndTakesTheFastest) {
+  const std::vector<std::string> words{"run",   "--weights", "made:M=64,K=128,sparsity=0.9", "--n", "16",
+                                       "--try", "3"};
+  const Answer tried = call_weft(words);
+  EXPECT_EQ(tried.code, 0) << tried.errors;
+  EXPECT_THAT(tried.errors, HasSubstr("tried: cpu_rows in csr: "));
+  EXPECT_THAT(tried.errors, HasSubstr("tried: default in csr: "));
+  EXPECT_THAT(tried.errors, Not(HasSubstr("WRONG")));
+  std::vector<std::string> named = words;
+  named.insert(named.end(), {"--recipe", "cpu_rows:panel=16"});
+  const Answer refused = call_weft(named);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("there is nothing to try"));
+}
+
 }  // namespace
 }  // namespace weft
