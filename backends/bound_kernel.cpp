@@ -30,6 +30,7 @@ struct BoundKernel::State {
     std::optional<Contents> contents;  ///< nothing for a workspace
   };
   std::shared_ptr<Kernel::State> kernel;
+  std::optional<Device> device;
   std::vector<Placed> placed;
   std::vector<double> scalars;
   std::vector<std::int64_t> extents;
@@ -69,15 +70,29 @@ struct BoundKernel::State {
                     fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
   }
 
+  /// UserError for one that says where entries of the weights stand, and for a workspace.
+  void require_replaceable(const Placed& one) const {
+    if (one.contents && !one.contents->is_coordinates) return;
+    if (!one.contents) refuse_workspace(one.name);
+    throw UserError("the places of the weights' entries cannot be replaced", one.name,
+                    fmt::format("{}; for other places {}", fmt::join(names_to_upload(), ", "),
+                                kernel->schedule.algorithm().takes_any_weights()
+                                    ? "Arguments::weights at binding"
+                                    : "a kernel that is compiled for weights with these places"));
+  }
+
+  [[noreturn]] void refuse_workspace(const std::string& name) const {
+    throw UserError(fmt::format("{} is a workspace, which holds nothing between launches", name), name,
+                    fmt::format("an operand: {}", fmt::join(names_to_upload(), ", ")));
+  }
+
   /// One that has these elements.
   Placed& find(const std::string& name, const std::vector<std::string_view>& names, const Array& array) {
     Placed& found = find(name, names);
     const auto text = [](DType dtype, const std::vector<std::int64_t>& shape) {
       return fmt::format("{} {}", name_of(dtype), text_of_shape(shape));
     };
-    if (!found.contents)
-      throw UserError(fmt::format("{} is a workspace, which holds nothing between launches", name), name,
-                      fmt::format("an operand: {}", fmt::join(names_to_upload(), ", ")));
+    if (!found.contents) refuse_workspace(name);
     if (array.dtype() == found.contents->dtype && array.shape() == found.contents->shape) return found;
     throw UserError(fmt::format("an array does not fit operand {}", name), text(array.dtype(), array.shape()),
                     text(found.contents->dtype, found.contents->shape) + ", as it was bound");
@@ -139,6 +154,7 @@ std::shared_ptr<BoundKernel::State> bound_to(const Device& device, const Kernel&
   const LaunchData data = launch_data(kernel, arguments);
   auto bound = std::make_shared<BoundKernel::State>();
   bound->kernel = state;
+  bound->device = device;
   std::vector<std::uint64_t> addresses;
   for (const LaunchData::Memory& one : data.memory) {
     // A kernel may be handed an empty array, but never a null pointer.
@@ -212,13 +228,24 @@ void BoundKernel::upload(const std::string& operand, const Array& array, CallPla
   user_call(place, [&] {
     State& bound = state(place);
     State::Placed& found = bound.find(operand, bound.names_to_upload(), array);
-    if (found.contents->is_coordinates)
-      throw UserError("the places of the weights' entries cannot be replaced", operand,
-                      fmt::format("{}; for other places {}", fmt::join(bound.names_to_upload(), ", "),
-                                  bound.kernel->schedule.algorithm().takes_any_weights()
-                                      ? "Arguments::weights at binding"
-                                      : "a kernel that is compiled for weights with these places"));
+    bound.require_replaceable(found);
     found.memory.upload(array.data(), array.bytes());
+  });
+}
+
+void BoundKernel::use_memory(const std::string& operand, std::uint64_t address, CallPlace place) const {
+  user_call(place, [&] {
+    State& bound = state(place);
+    State::Placed& found = bound.find(operand, bound.names_to_upload());
+    bound.require_replaceable(found);
+    constexpr std::uint64_t alignment = 16;
+    if (address == 0 || address % alignment != 0)
+      throw UserError("an operand cannot lie there", operand, fmt::format("{:#x}", address),
+                      fmt::format("the address of memory, at a multiple of {} bytes", alignment));
+    const auto number = static_cast<std::size_t>(&found - bound.placed.data());
+    found.memory = DeviceMemory::borrowed(*bound.device, address, found.memory.bytes());
+    bound.pointers[number] = found.memory.data();
+    if (bound.launch) bound.launch->replace_address(number, address);
   });
 }
 

@@ -61,6 +61,12 @@ class BoundKernel {
   /// Waits for launches in the default stream and copies the operand back. UserError when there is no such
   /// operand, or the array has another element type or shape.
   void download(const std::string& operand, Array& array, CallPlace place = {}) const;
+  /// Has launches find an operand at an address of the caller's in place of the memory that bind() made, so
+  /// that the output of one kernel is the operand of the next without a copy. It lies on the device that was
+  /// bound, is as large as the operand, begins at a multiple of 16 bytes, and stays as long as launches use
+  /// it. UserError when there is no such operand, for where the entries of weights stand, and for other
+  /// addresses.
+  void use_memory(const std::string& operand, std::uint64_t address, CallPlace place = {}) const;
   /// The device address of an operand. UserError when there is none of that name.
   std::uint64_t address(const std::string& operand, CallPlace place = {}) const;
 

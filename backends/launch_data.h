@@ -50,6 +50,8 @@ class PreparedLaunch {
   PreparedLaunch& operator=(PreparedLaunch&&) = default;
   ~PreparedLaunch() = default;
 
+  /// Puts another address in the place of one of those that it was made with.
+  void replace_address(std::size_t number, std::uint64_t address) { words_[number] = address; }
   /// As Function::launch.
   void launch(StreamHandle stream) const { function_.launch(shape_, arguments_, stream); }
 

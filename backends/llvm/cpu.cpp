@@ -15,7 +15,6 @@
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
@@ -125,30 +124,34 @@ std::unique_ptr<llvm::TargetMachine> machine_of(llvm::orc::JITTargetMachineBuild
   return std::move(*machine);
 }
 
-/// The local arrays of the last call, kept for the next: fresh pages would cost more than many a kernel.
+/// The local arrays of the last call, kept for the next one of the thread, of whichever kernel: fresh pages
+/// would cost more than many a kernel, and those of the layer before are still in the caches.
 class KeptScratch {
  public:
-  /// At least so many bytes, for one call.
+  /// At least so many bytes, for one call; a call inside of another gets its own.
   std::pair<Scratch, std::size_t> take(std::size_t bytes, const std::string& name) {
     if (bytes == 0) return {nullptr, 0};
-    {
-      const std::scoped_lock lock(mutex_);
-      if (scratch_ != nullptr && bytes_ >= bytes) return {std::move(scratch_), bytes_};
-    }
+    if (scratch_ != nullptr && bytes_ >= bytes) return {std::move(scratch_), bytes_};
     return {allocate_scratch(bytes, name), bytes};
   }
+  /// The larger one stays, up to what a thread may keep for nothing.
   void give_back(std::pair<Scratch, std::size_t> used) {
-    if (used.first == nullptr) return;
-    const std::scoped_lock lock(mutex_);
+    constexpr std::size_t most_kept = std::size_t{256} << 20U;
+    if (used.first == nullptr || used.second > most_kept || (scratch_ != nullptr && bytes_ >= used.second))
+      return;
     scratch_ = std::move(used.first);
     bytes_ = used.second;
   }
 
  private:
-  std::mutex mutex_;
   Scratch scratch_;
   std::size_t bytes_ = 0;
 };
+
+KeptScratch& scratch_of_thread() {
+  static thread_local KeptScratch scratch;
+  return scratch;
+}
 
 }  // namespace
 
@@ -159,7 +162,6 @@ struct CpuCode::State {
   Entry entry = nullptr;
   std::size_t scratch_bytes = 0;
   std::size_t worker_bytes = 0;
-  mutable KeptScratch scratch;
 };
 
 std::string_view version() {
@@ -217,12 +219,13 @@ void CpuCode::run(std::span<void* const> buffers, std::span<const double> scalar
   Runtime runtime;
   runtime.threads = std::min(threads, ThreadPool::most_threads);
   runtime.worker_bytes = state.worker_bytes;
+  KeptScratch& kept = scratch_of_thread();
   auto scratch =
-      state.scratch.take(state.scratch_bytes + static_cast<std::size_t>(runtime.threads) * state.worker_bytes,
-                         state.program.program.name);
+      kept.take(state.scratch_bytes + static_cast<std::size_t>(runtime.threads) * state.worker_bytes,
+                state.program.program.name);
   runtime.worker_scratch = scratch.first.get() + state.scratch_bytes;
   state.entry(buffers.data(), scalars.data(), extents.data(), scratch.first.get(), &runtime);
-  state.scratch.give_back(std::move(scratch));
+  kept.give_back(std::move(scratch));
 }
 
 std::string CpuCode::assembly() const {

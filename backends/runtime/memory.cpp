@@ -12,6 +12,15 @@ DeviceMemory::DeviceMemory(const Device& device, std::size_t bytes, CallPlace pl
   });
 }
 
+DeviceMemory DeviceMemory::borrowed(const Device& device, std::uint64_t address, std::size_t bytes) {
+  DeviceMemory memory;
+  memory.device_ = device;
+  memory.address_ = address;
+  memory.bytes_ = bytes;
+  memory.is_borrowed_ = true;
+  return memory;
+}
+
 DeviceMemory::~DeviceMemory() {
   release();
 }
@@ -19,7 +28,8 @@ DeviceMemory::~DeviceMemory() {
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : device_(std::move(other.device_)),
       address_(std::exchange(other.address_, 0)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+      bytes_(std::exchange(other.bytes_, 0)),
+      is_borrowed_(std::exchange(other.is_borrowed_, false)) {}
 
 DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   if (this != &other) {
@@ -27,12 +37,13 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
     device_ = std::move(other.device_);
     address_ = std::exchange(other.address_, 0);
     bytes_ = std::exchange(other.bytes_, 0);
+    is_borrowed_ = std::exchange(other.is_borrowed_, false);
   }
   return *this;
 }
 
 void DeviceMemory::release() noexcept {
-  if (address_ != 0) device_->implementation().release(address_);
+  if (address_ != 0 && !is_borrowed_) device_->implementation().release(address_);
   address_ = 0;
 }
 

@@ -30,6 +30,8 @@ class DeviceMemory {
   template <class T>
   DeviceMemory(const Device& device, const std::vector<T>& values, CallPlace place = {})
       : DeviceMemory(device, std::span<const T>(values), place) {}
+  /// Memory of somebody else, who keeps it as long as this is used.
+  static DeviceMemory borrowed(const Device& device, std::uint64_t address, std::size_t bytes);
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept;
   DeviceMemory& operator=(DeviceMemory&& other) noexcept;
@@ -64,6 +66,7 @@ class DeviceMemory {
   std::optional<Device> device_;
   std::uint64_t address_ = 0;
   std::size_t bytes_ = 0;
+  bool is_borrowed_ = false;
 };
 
 }  // namespace weft

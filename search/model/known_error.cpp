@@ -80,22 +80,23 @@ bool uses_tensor_cores(std::string_view recipe) {
   return recipe == "shfl_bw" || recipe == "v_n_m" || recipe == "hb_ell";
 }
 
-/// Of points that were chosen, which are the ones whose time was expected too short: measured over expected
-/// times of 263 problems (docs/data/h200_any_problems.jsonl.xz). 19 of 20 lie within, or all of fewer
-/// than 30. Of sparsert in halves the most is half as much again, as what is expected of it fell by a third
-/// since.
+/// What was measured over what was expected of kernels that were chosen, of problems that were left out of
+/// what expected times were learnt from (learn_times of tests/bench). 19 of 20 lie within, or all of fewer
+/// than 30.
 struct ErrorOfChosen {
   std::string_view recipe;
   bool of_halves, of_images;
   KnownError error;
 };
-constexpr std::array<ErrorOfChosen, 6> errors_of_chosen{{
-    {"sparsert", false, false, {0.64, 2.0}},
-    {"sparsert", false, true, {0.36, 5.3}},
-    {"sparsert", true, false, {0.58, 18}},
-    {"shfl_bw", true, false, {0.6, 1.3}},
-    {"shfl_bw", true, true, {0.8, 14}},
-    {"v_n_m", true, false, {0.7, 1.8}},
+constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
+    {"sparsert", false, false, {0.68, 3.1}},
+    {"sparsert", false, true, {0.46, 9.7}},
+    {"sparsert", true, false, {0.57, 2.3}},
+    {"sparsert", true, true, {0.76, 4.6}},
+    {"shfl_bw", true, false, {0.66, 1.24}},
+    {"shfl_bw", true, true, {0.74, 2.1}},
+    {"v_n_m", true, false, {0.72, 1.62}},
+    {"v_n_m", true, true, {0.7, 1.5}},
 }};
 
 }  // namespace

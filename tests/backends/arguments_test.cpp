@@ -3,6 +3,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/backends/llvm/launch_limits.h>
 #include <weft/backends/reference.h>
+#include <weft/backends/runtime/memory.h>
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
@@ -82,6 +83,35 @@ TEST(Arguments, AWorkspaceIsNoOperand) {
   const BoundKernel bound = kernel.bind(Device::cpu(), {{{"B", &b}, {"C", &c}}, {}});
   EXPECT_THAT(refusal([&] { bound.upload(workspace, c); }), AllOf(HasSubstr("workspace"), HasSubstr("B, C")));
   EXPECT_THAT(refusal([&] { bound.download(workspace, c); }), HasSubstr("workspace"));
+}
+
+TEST(Arguments, OperandsMayLieInMemoryOfTheCallers) {
+  for (const char* target : {"cpu", "sm_80"}) {
+    const bool is_cpu = target == std::string("cpu");
+    const Device device = is_cpu ? Device::cpu() : Device::simulator("sm_80");
+    Bound one(target, device);
+    Array other = random_array(DType::f32, {20, 100}, 2, RandomValues::small_integers),
+          result(DType::f32, {12, 100});
+    DeviceMemory images(device, other.bytes()), results(device, result.bytes());
+    images.upload(other.data(), other.bytes());
+    results.poison();
+    one.bound.use_memory("B", images.address());
+    one.bound.use_memory("C", results.address());
+    EXPECT_EQ(one.bound.address("C"), results.address());
+    one.bound.launch(nullptr);
+    results.download(result.data(), result.bytes());
+    const Arguments arguments{{{"B", &other}, {"C", &one.c}}, {}};
+    const Algorithm& algorithm = one.kernel.schedule().algorithm();
+    const Reference expected = reference(algorithm, one.kernel.schedule().weights(), arguments);
+    EXPECT_TRUE(verify(algorithm, result, expected).passed) << target;
+    Array back(DType::f32, {12, 100});
+    one.bound.download("C", back);
+    EXPECT_EQ(back.get(5), result.get(5));
+    EXPECT_THAT(refusal([&] { one.bound.use_memory("B", 0); }), HasSubstr("an operand cannot lie there"));
+    EXPECT_THAT(refusal([&] { one.bound.use_memory("B", images.address() + 4); }), HasSubstr("16 bytes"));
+    EXPECT_THAT(refusal([&] { one.bound.use_memory("A.column", images.address()); }),
+                HasSubstr("the places of the weights' entries cannot be replaced"));
+  }
 }
 
 TEST(Arguments, ValuesOfTheWeightsCanBeReplacedAndTheirPlacesCannot) {

@@ -64,6 +64,7 @@ TEST(Handles, AnEmptyBoundKernelAnswersEveryCall) {
                   {"poison_output", [&] { bound.poison_output(); }},
                   {"upload", [&] { bound.upload("B", array); }},
                   {"download", [&] { bound.download("C", array); }},
+                  {"use_memory", [&] { bound.use_memory("C", 64); }},
                   {"address", [&] { bound.address("C"); }}},
                  "BoundKernel");
 }

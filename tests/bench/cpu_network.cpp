@@ -3,7 +3,7 @@
 // [--threads 1] [--recipe auto] [--seconds 5]. Every result is verified first. Prints what each layer takes
 // in a pass and alone, warm, and the pass as a whole. tests/bench/cpu_network_beside.py times dense ones.
 #include <fmt/format.h>
-#include <weft/backends/reference.h>
+#include <weft/backends/runtime/memory.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/search/choice/choice.h>
@@ -85,6 +85,13 @@ class Made {
     bound_ = made.kernel.bind(Device::cpu(), arguments);
   }
 
+  /// The memory of images, which all layers share.
+  void use(const DeviceMemory& images, const DeviceMemory& results) {
+    bound_->use_memory("B", images.address());
+    bound_->use_memory("C", results.address());
+  }
+  std::size_t bytes() const { return std::max(input_.bytes(), output_.bytes()); }
+
   const std::string& name() const { return name_; }
   std::string_view recipe() const { return recipe_; }
   bool right() const { return right_; }
@@ -121,6 +128,13 @@ int run(const Options& options) {
   const auto begin = Clock::now();
   const std::vector<std::unique_ptr<Made>> made = made_by_all_cores(layers_of_resnet_50(), options);
   const double to_make = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::size_t bytes = 0;
+  for (const auto& one : made) bytes = std::max(bytes, one->bytes());
+  const Array values =
+      random_array(DType::f32, {static_cast<std::int64_t>(bytes / sizeof(float))}, 1, RandomValues::uniform);
+  DeviceMemory images(Device::cpu(), bytes), results(Device::cpu(), bytes);
+  images.upload(values.data(), values.bytes());
+  for (const auto& one : made) one->use(images, results);
   std::vector<double> in_pass(made.size(), 1e12), alone(made.size(), 1e12), passes;
   const auto until = Clock::now() + std::chrono::duration<double>(options.seconds);
   while (passes.size() < 3 || Clock::now() < until) {

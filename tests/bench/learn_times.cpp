@@ -1,7 +1,7 @@
 // What kernels take beyond their modelled time, learnt from a choice study (choice_study.cpp), and judged by
 // problems that were left out:
 //
-//   learn_times STUDY.jsonl -o search/model/h100_times.json
+//   learn_times STUDY.jsonl OTHER.jsonl -o search/model/h100_times.json
 //
 // Prints the best time that was measured over that of the kernel that is taken, by the modelled times alone
 // and by what was learnt, and what was measured over what is expected of the kernels that are taken: the
@@ -169,7 +169,8 @@ void print_errors(const Kernels& kernels, const std::vector<double>& expected, c
 }
 
 struct Options {
-  std::string study, out, target = "sm_90a";
+  std::vector<std::string> studies;
+  std::string out, target = "sm_90a";
   BoostingOptions boosting;
   std::size_t folds = 10;
   std::uint64_t seed = 1;
@@ -178,12 +179,12 @@ struct Options {
 int run(const Options& options) {
   const Target& target = target_named(options.target);
   Kernels kernels;
-  std::ifstream in(options.study);
-  for (std::string line; std::getline(in, line);) kernels.push_back(measured_of(Json::parse(line), target));
-  if (kernels.empty()) {
-    fmt::print(stderr, "learn_times: no kernels in {}\n", options.study);
-    return 2;
+  for (const std::string& study : options.studies) {
+    std::ifstream in(study);
+    for (std::string line; std::getline(in, line);) kernels.push_back(measured_of(Json::parse(line), target));
   }
+  if (kernels.empty())
+    throw UserError("there is nothing to learn from", "no kernels", "lines of choice_study");
   const KernelNumbers numbers = numbers_of(kernels);
   std::vector<double> modelled;
   for (const Measured& one : kernels) modelled.push_back(one.modelled);
@@ -210,7 +211,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   weft::Options options;
   CLI::App app("What kernels take beyond their modelled time, learnt from a choice study.");
-  app.add_option("study", options.study, "lines of choice_study")->required();
+  app.add_option("studies", options.studies, "lines of choice_study")->required();
   app.add_option("-o,--out", options.out, "where what was learnt goes");
   app.add_option("--trees", options.boosting.trees)->capture_default_str();
   app.add_option("--height", options.boosting.height)->capture_default_str();

@@ -1,4 +1,4 @@
-// Verdicts by expected times, beside what was measured of 264 problems of any kind on an H200.
+// Verdicts by expected times, beside what was measured of the 70 problems of any_problem on an H100.
 #include <gtest/gtest.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/search/model/dense_bound.h>
@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 std::vector<json> measured_problems() {
-  const std::string packed = std::string(WEFT_TESTS_DIR) + "/../docs/data/h200_any_problems.jsonl.xz";
+  const std::string packed = std::string(WEFT_TESTS_DIR) + "/../docs/data/h100_any_problem.jsonl.xz";
   std::istringstream lines(run_process({"xz", "-dkc", packed}).output);
   std::vector<json> problems;
   for (std::string line; std::getline(lines, line);) problems.push_back(json::parse(line));
@@ -39,7 +39,7 @@ std::optional<double> time_of(const json& problem, const std::string& name) {
 
 TEST(KnownErrors, VerdictsByExpectedTimesAreNotWrong) {
   if (std::system("xz --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no xz";
-  const Target& h200 = target_named("sm_90a");
+  const Target& target = target_named("sm_90a");
   int verdicts = 0;
   std::size_t compared_problems = 0;
   for (const json& problem : measured_problems()) {
@@ -56,8 +56,8 @@ TEST(KnownErrors, VerdictsByExpectedTimesAreNotWrong) {
     const std::string way = expected.at("way");
     const std::string recipe = way.substr(0, way.find_first_of(": "));
     const Format format = parse_format(way.substr(way.rfind(' ') + 1));
-    const auto of_sparse = error_of_expected_time(summary, format, recipe, {}, h200);
-    const auto of_dense = error_of_dense_bound(summary, h200);
+    const auto of_sparse = error_of_expected_time(summary, format, recipe, {}, target);
+    const auto of_dense = error_of_dense_bound(summary, target);
     if (!of_sparse || !of_dense) continue;
     const double ratio = expected.at("dense_us").get<double>() / expected.at("us").get<double>();
     const Faster faster = compared(ratio, *of_dense, *of_sparse).faster;
@@ -70,8 +70,8 @@ TEST(KnownErrors, VerdictsByExpectedTimesAreNotWrong) {
     }
     if (faster != Faster::none) ++verdicts;
   }
-  EXPECT_GT(compared_problems, 250U);
-  EXPECT_GT(verdicts, 60) << "a verdict that is never given helps nobody";
+  EXPECT_EQ(compared_problems, 69U) << "one has no dense product";
+  EXPECT_GT(verdicts, 20) << "a verdict that is never given helps nobody";
 }
 
 }  // namespace
