@@ -172,6 +172,20 @@ void refuse_shared_output(const Algorithm& algorithm, const Arguments& arguments
   }
 }
 
+/// "; or C declared as Tensor<f32, 2>", where the algorithm could have the operand in the type of the array.
+std::string declared_as(const Algorithm& algorithm, const Operand& operand, DType given) {
+  const auto number = static_cast<std::size_t>(&operand - algorithm.operands.data());
+  if (std::ranges::find(algorithm.factors, number, &TensorAccess::operand) != algorithm.factors.end())
+    return {};
+  const DType factors = algorithm.operands[algorithm.factors.front().operand].dtype;
+  const bool is_output = number == algorithm.output.operand;
+  const bool fits = is_output ? given == factors || given == DType::f32
+                              : is_float(given) && size_of(given) <= size_of(algorithm.accumulator);
+  if (!fits) return {};
+  return fmt::format("; or {} declared as Tensor<{}, {}>", operand.name, name_of(given),
+                     operand.shape.size());
+}
+
 const Array& array_of(const Operand& operand, const Algorithm& algorithm, const Arguments& arguments) {
   const auto found = arguments.tensors.find(operand.name);
   const bool is_named = found != arguments.tensors.end();
@@ -180,8 +194,9 @@ const Array& array_of(const Operand& operand, const Algorithm& algorithm, const 
                     is_named ? "a null pointer" : "nothing",
                     "an array of " + std::string(name_of(operand.dtype)) + " " + shape_text(operand));
   if (found->second->dtype() != operand.dtype)
-    throw UserError("operand " + operand.name + " has another element type",
-                    std::string(name_of(found->second->dtype())), std::string(name_of(operand.dtype)));
+    throw UserError(
+        "operand " + operand.name + " has another element type", std::string(name_of(found->second->dtype())),
+        std::string(name_of(operand.dtype)) + declared_as(algorithm, operand, found->second->dtype()));
   return *found->second;
 }
 

@@ -31,11 +31,31 @@ struct ArgumentsByValue {
 };
 namespace detail {
 
+using LooseArrays = std::map<std::string, Array*>;
+using LooseArraysByValue = std::map<std::string, Array>;
+
 template <class Never>
 constexpr void refuse_arrays_by_value() {
   static_assert(never<Never>,
                 "weft: a kernel is given arrays by value, and writes into them; accepted: their addresses, "
                 "such as {{{\"B\", &b}, {\"C\", &c}}, {}}");
+}
+
+template <class Never>
+constexpr void refuse_loose_arrays() {
+  static_assert(
+      never<Never>,
+      "weft: a kernel is not called with what it takes; found: arrays by name without braces of their "
+      "own; accepted: their addresses in one pair of braces, scalars in another: {{{\"B\", &b}, "
+      "{\"C\", &c}}, {}}");
+}
+template <class Never>
+constexpr void refuse_loose_arrays_by_value() {
+  static_assert(
+      never<Never>,
+      "weft: a kernel is given arrays by value, and writes into them; found: arrays by value without "
+      "braces of their own; accepted: their addresses in one pair of braces, scalars in another: "
+      "{{{\"B\", &b}, {\"C\", &c}}, {}}");
 }
 
 template <class Never>

@@ -91,14 +91,22 @@ void make_cpu_code(Kernel::State& state) {
   state.cpu = llvm_backend::compile_for_cpu(state.lowered, options);
 }
 
-void check_options(const KernelOptions& options) {
-  if (options.threads >= 0 && options.threads <= ThreadPool::most_threads) return;
-  throw UserError("compiling a kernel", fmt::format("{} threads", options.threads),
-                  fmt::format("1 to {} threads, or 0 for one a core", ThreadPool::most_threads));
+void check_options(const KernelOptions& options, const Target& target) {
+  if (options.threads < 0 || options.threads > ThreadPool::most_threads)
+    throw UserError("a kernel cannot have that number of threads", fmt::format("{} threads", options.threads),
+                    fmt::format("1 to {} threads, or 0 for one a core", ThreadPool::most_threads));
+  if (!target.is_gpu() || options.by_meaning) return;
+  const auto refuse = [&](std::string option) {
+    throw UserError("an option is of kernels for CPUs", option,
+                    fmt::format("the schedule's target {}, a GPU", target.name),
+                    "no such option; a schedule for target_named(\"cpu\"); or .by_meaning = true beside it");
+  };
+  if (options.processor != "native") refuse(fmt::format(".processor = \"{}\"", options.processor));
+  if (options.threads != 0) refuse(fmt::format(".threads = {}", options.threads));
 }
 
 std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOptions& options) {
-  check_options(options);
+  check_options(options, schedule.target());
   require_sizes_from_launch(schedule.algorithm());
   const Dump dump(schedule.program().name);
   auto state = std::make_shared<Kernel::State>(schedule, options);

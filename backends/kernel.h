@@ -150,6 +150,25 @@ class Kernel {
     detail::refuse_arrays_by_value<Never>();
     return {};
   }
+  /// Always refused: arrays and scalars stand in braces of their own.
+  template <class Never = void>
+  void operator()(const Device&, const detail::LooseArrays&) const {
+    detail::refuse_loose_arrays<Never>();
+  }
+  template <class Never = void>
+  void operator()(const Device&, const detail::LooseArraysByValue&) const {
+    detail::refuse_loose_arrays_by_value<Never>();
+  }
+  template <class Never = void>
+  BoundKernel bind(const Device&, const detail::LooseArrays&) const {
+    detail::refuse_loose_arrays<Never>();
+    return {};
+  }
+  template <class Never = void>
+  BoundKernel bind(const Device&, const detail::LooseArraysByValue&) const {
+    detail::refuse_loose_arrays_by_value<Never>();
+    return {};
+  }
 
   /// program.txt, schedule.cpp, schedule.json, lowered.txt, and kernel.ptx, kernel.cu (where it is not too
   /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. Where the folder
@@ -189,6 +208,36 @@ Kernel compile(const Algorithm&, const Given&...) {
                 "weft: an algorithm is compiled without a schedule; accepted: "
                 "compile(default_schedule(algorithm, weights, target)), or auto_kernel(algorithm, matrix, "
                 "target).kernel");
+  return {};
+}
+/// Options have names.
+template <class Option>
+  requires std::same_as<Option, Emitter> || std::same_as<Option, bool> || std::same_as<Option, int>
+Kernel compile(const Schedule&, Option, CallPlace = {}) {
+  static_assert(!std::same_as<Option, Emitter>,
+                "weft: compile() is given an option without its name; found: an Emitter; accepted: "
+                "compile(schedule, {.emitter = Emitter::cuda})");
+  static_assert(std::same_as<Option, Emitter>,
+                "weft: compile() is given an option without its name; found: a number; accepted: "
+                "compile(schedule, {.threads = 4})");
+  return {};
+}
+namespace detail {
+
+/// What options may be called by mistake, in the order in which they are usually given.
+struct NamesOfKernelOptions {
+  Anything name = {}, target = {}, device = {}, emitter = {}, backend = {}, processor = {}, cpu = {},
+           march = {}, arch = {}, threads = {}, num_threads = {}, thread_count = {}, assemble = {},
+           by_meaning = {}, arrivals = {}, optimize = {}, verbose = {}, debug = {};
+};
+
+}  // namespace detail
+template <class Never = void>
+Kernel compile(const Schedule&, const detail::NamesOfKernelOptions&, CallPlace = {}) {
+  static_assert(detail::never<Never>,
+                "weft: compile() has no option of that name; accepted: .emitter, .processor, .threads, "
+                ".assemble, .by_meaning and .arrivals in this order, such as compile(schedule, {.threads = "
+                "4})");
   return {};
 }
 /// A target is no option: the schedule has one.

@@ -21,13 +21,63 @@ concept Assignable = IsAccess<Output> && IsTermOrNumber<Right> && detail::RulesO
 
 namespace detail {
 
-/// A sentence for each rule: what is wrong, then what is accepted. `Found` is what breaks it, for the
+#define WEFT_NO_MATRIX(reason, found)                                                                       \
+  static_assert(fault != NoMatrix::reason,                                                                  \
+                "weft: the sparse operand is not indexed with output indices first, then every index that " \
+                "is summed over; found: a sparse operand " found                                            \
+                "; accepted: W(f, c, r, s) of an output O(f, p, q) and a sum over c, r, s, or A(m, k) of "  \
+                "weights declared and stored [outputs, inputs]; with the product turned, Y(m, n) = sum(k, " \
+                "W(m, k) * X(k, n))")
+template <NoMatrix fault, class Found>
+constexpr void check_rules_of_matrix() {
+  WEFT_NO_MATRIX(reduced_first, "whose first index is one that is summed over");
+  WEFT_NO_MATRIX(output_behind, "with an index of the output behind one that is summed over");
+  WEFT_NO_MATRIX(lacks_reduction, "without an index that is summed over");
+  WEFT_NO_MATRIX(index_twice, "with an index twice");
+}
+#undef WEFT_NO_MATRIX
+
+#define WEFT_NO_TYPE(output, factors, instead)                                                     \
+  static_assert(!(std::same_as<Output, output> && std::same_as<Factor, factors>),                  \
+                "weft: the output's element type is neither the factors' nor f32; found: " #output \
+                ", beside factors of " #factors "; accepted: " instead)
+template <class Output, class Factor>
+constexpr void check_rules_of_output_type() {
+  WEFT_NO_TYPE(bf16, f16, "f16 or f32, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(f64, f16, "f16 or f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f16, bf16, "bf16 or f32, such as Tensor<bf16, 2> C");
+  WEFT_NO_TYPE(f64, bf16, "bf16 or f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f16, f32, "f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(bf16, f32, "f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f64, f32, "f32, such as Tensor<f32, 2> C; or factors of f64");
+  WEFT_NO_TYPE(f16, f64, "f64 or f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(bf16, f64, "f64 or f32, such as Tensor<f32, 2> C");
+}
+#undef WEFT_NO_TYPE
+
+#define WEFT_TWO_TYPES(one, other)                                                                       \
+  static_assert(!(std::same_as<Left, one> && std::same_as<Right, other>) &&                              \
+                    !(std::same_as<Left, other> && std::same_as<Right, one>),                            \
+                "weft: the factors of the sum have different element types; found: " #one " and " #other \
+                "; accepted: one for both, such as Tensor<" #one ", 2> beside Tensor<" #one ", 2>")
+template <class Left, class Right>
+constexpr void check_rules_of_factors() {
+  WEFT_TWO_TYPES(f16, bf16);
+  WEFT_TWO_TYPES(f16, f32);
+  WEFT_TWO_TYPES(f16, f64);
+  WEFT_TWO_TYPES(bf16, f32);
+  WEFT_TWO_TYPES(bf16, f64);
+  WEFT_TWO_TYPES(f32, f64);
+}
+#undef WEFT_TWO_TYPES
+
+/// A sentence for each other rule: what is wrong, then what is accepted. `Found` is what breaks it, for the
 /// compiler to show.
 template <Broken rule, class Found>
 constexpr void check_rules() {
   static_assert(rule != Broken::output_plain,
-                "weft: the output is indexed with more than plain indices; found: the accesses beside "
-                "check_rules; accepted: an index a dimension, such as C(m, n) = ...; shift the operands "
+                "weft: the output is indexed with more than plain indices; found: a sum of indices in the "
+                "output; accepted: an index a dimension, such as C(m, n) = ...; shift the operands "
                 "instead, such as B(k, n - 1)");
   static_assert(rule != Broken::output_twice,
                 "weft: an index stands twice in the output; found: the indices beside check_rules; accepted: "
@@ -40,13 +90,13 @@ constexpr void check_rules() {
                 "weft: an index is summed over twice; found: the indices beside check_rules; accepted: every "
                 "index once, such as sum(k, A(m, k) * B(k, n))");
   static_assert(rule != Broken::output_sparse,
-                "weft: the output is sparse; found: the accesses beside check_rules; accepted: a dense "
+                "weft: the output is sparse; found: Tensor<..., sparse> on the left side; accepted: a dense "
                 "output, such as Tensor<f16, 2> C");
   static_assert(rule != Broken::factors_sparse,
-                "weft: two operands are sparse, at most one may be; found: the accesses beside check_rules; "
+                "weft: two operands are sparse, at most one may be; found: two sparse factors; "
                 "accepted: a dense second one, such as Tensor<f16, 2> B");
   static_assert(rule != Broken::epilogue_sparse,
-                "weft: a sparse operand stands outside of the sum; found: the accesses beside check_rules; "
+                "weft: a sparse operand stands outside of the sum; found: a Tensor<..., sparse> there; "
                 "accepted: a dense one there, such as Tensor<f16, 1> bias");
   static_assert(
       rule != Broken::output_unknown,
@@ -69,23 +119,12 @@ constexpr void check_rules() {
                 "check_rules; accepted: indices of the output there, such as bias(m) in C(m, n) = sum(k, "
                 "A(m, k) * B(k, n)) + bias(m)");
   static_assert(rule != Broken::sparse_plain,
-                "weft: the sparse operand is indexed with more than plain indices; found: the accesses "
-                "beside check_rules; accepted: an index a dimension, such as A(m, k); sums of indices in the "
+                "weft: the sparse operand is indexed with more than plain indices; found: a sum of indices "
+                "in it; accepted: an index a dimension, such as A(m, k); sums of indices in the "
                 "dense operand, such as B(2 * k, n)");
-  static_assert(rule != Broken::sparse_matrix,
-                "weft: the sparse operand is not indexed with output indices first, then every index that is "
-                "summed over; found: the accesses beside check_rules; accepted: W(f, c, r, s) of an output "
-                "O(f, p, q) and a sum over c, r, s, or A(m, k) of weights declared and stored [outputs, "
-                "inputs]");
-  static_assert(rule != Broken::factors_type,
-                "weft: the factors of the sum have different element types; found: the accesses beside "
-                "check_rules; accepted: one for both, such as Tensor<f16, 2> beside Tensor<f16, 2>");
-  static_assert(rule != Broken::output_type,
-                "weft: the output's element type is neither the factors' nor f32; found: the accesses beside "
-                "check_rules; accepted: one of these two, such as Tensor<f32, 2> C");
   static_assert(rule != Broken::epilogue_type,
-                "weft: a tensor outside of the sum is wider than the type in which the sum runs; found: the "
-                "accesses beside check_rules; accepted: at most f32 beside factors of f16, bf16 and f32, f64 "
+                "weft: a tensor outside of the sum is wider than the type in which the sum runs; found: f64 "
+                "beside a sum in f32; accepted: at most f32 beside factors of f16, bf16 and f32, f64 "
                 "beside factors of f64");
 }
 
@@ -103,7 +142,15 @@ constexpr void check_right(const Expression<Types<Sums...>, Accesses>*) {
         "or for a product of sums C(m, n) = T(m, n) * sum(k, D(m, k) * E(k, n))");
     if constexpr (sizeof...(Sums) == 1) {
       using Asked = Rules<Output, Sums..., Accesses>;
-      check_rules<Asked::broken, decltype(Asked::found())>();
+      using Found = decltype(Asked::found());
+      if constexpr (Asked::broken == Broken::sparse_matrix)
+        check_rules_of_matrix<Asked::sparse_is_no_matrix, Found>();
+      else if constexpr (Asked::broken == Broken::output_type)
+        check_rules_of_output_type<typename Asked::OutputFacts::Element, typename Asked::Element>();
+      else if constexpr (Asked::broken == Broken::factors_type)
+        check_rules_of_factors<typename Asked::Element, typename Asked::RightFacts::Element>();
+      else
+        check_rules<Asked::broken, Found>();
     }
   }
 }

@@ -60,6 +60,8 @@ inline constexpr bool has_broken_part = std::disjunction_v<std::bool_constant<ha
 template <class Part>
 inline constexpr bool has_broken_part<Part> =
     std::same_as<Part, BrokenSum> || std::same_as<Part, BrokenIndex>;
+template <>
+inline constexpr bool has_broken_part<NamelessIndex> = true;
 template <class... Indices>
 inline constexpr bool has_broken_part<IndexSum<Indices...>> = has_broken_part<Indices...>;
 template <class Element, Storage storage, class... Uses>
@@ -82,6 +84,10 @@ template <class Sums, class Accesses>
 struct Expression {
   detail::Node node;
 };
+
+/// A product of three accesses or more: an expression of which a sum can say what it is.
+template <class Accesses>
+struct LongProduct : Expression<detail::Types<>, Accesses> {};
 
 /// `C(m, n) = sum(k, A(m, k) * B(k, n))`: the types have been checked, the values not yet.
 class Assignment {
@@ -108,6 +114,8 @@ template <class Left, class Right>
 inline constexpr bool has_broken_part<Product<Left, Right>> = has_broken_part<Left, Right>;
 template <class Sums, class Accesses>
 inline constexpr bool has_broken_part<Expression<Sums, Accesses>> = has_broken_part<Sums, Accesses>;
+template <class Accesses>
+inline constexpr bool has_broken_part<LongProduct<Accesses>> = has_broken_part<Accesses>;
 
 template <class T>
 inline constexpr bool is_access = false;
@@ -121,6 +129,33 @@ template <class T>
 inline constexpr bool is_expression = false;
 template <class Sums, class Accesses>
 inline constexpr bool is_expression<Expression<Sums, Accesses>> = true;
+template <class Accesses>
+inline constexpr bool is_expression<LongProduct<Accesses>> = true;
+
+/// The accesses that are multiplied; nothing of what is no product of accesses.
+template <class T>
+struct AccessesOfProduct {
+  using Type = Types<>;
+};
+template <class Element, Storage storage, class... Uses>
+struct AccessesOfProduct<Access<Element, storage, Uses...>> {
+  using Type = Types<Access<Element, storage, Uses...>>;
+};
+template <class Left, class Right>
+struct AccessesOfProduct<Product<Left, Right>> {
+  using Type = Types<Left, Right>;
+};
+template <class Accesses>
+struct AccessesOfProduct<LongProduct<Accesses>> {
+  using Type = Accesses;
+};
+template <class T>
+using AccessesMultiplied = typename AccessesOfProduct<T>::Type;
+
+template <class T>
+inline constexpr std::size_t number_of = 0;
+template <class... Parts>
+inline constexpr std::size_t number_of<Types<Parts...>> = sizeof...(Parts);
 
 }  // namespace detail
 
@@ -219,10 +254,18 @@ auto operator-(const Left& left, const Right& right) {
 template <class Left, class Right>
   requires Combinable<Left, Right>
 auto operator*(const Left& left, const Right& right) {
-  if constexpr (IsAccess<Left> && IsAccess<Right>)
+  using LeftAccesses = detail::AccessesMultiplied<Left>;
+  using RightAccesses = detail::AccessesMultiplied<Right>;
+  if constexpr (IsAccess<Left> && IsAccess<Right>) {
     return Product<Left, Right>{left.value(), right.value()};
-  else
-    return detail::combined(Term::Kind::multiply, detail::as_expression(left), detail::as_expression(right));
+  } else {
+    const auto product =
+        detail::combined(Term::Kind::multiply, detail::as_expression(left), detail::as_expression(right));
+    if constexpr (detail::number_of<LeftAccesses> > 0 && detail::number_of<RightAccesses> > 0)
+      return LongProduct<detail::Chained<LeftAccesses, RightAccesses>>{product};
+    else
+      return product;
+  }
 }
 
 /// max(argument, 0); a NaN stays a NaN.
@@ -236,6 +279,32 @@ auto gelu(const Argument& argument) {
   return detail::applied(Term::Kind::gelu, detail::as_expression(argument));
 }
 
+namespace detail {
+
+#define WEFT_NO_SUMMAND(holds, found)                                                                        \
+  static_assert(!(holds), "weft: a sum takes a product of two accesses; found: " found                       \
+                          "; accepted: sum(k, A(m, k) * B(k, n)), with Scalars, numbers and tensors "        \
+                          "without k outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m); a " \
+                          "tensor with k multiplied into the values of A or B before")
+/// A sentence for each thing that a sum may be given in place of its product.
+template <class Summand>
+constexpr void check_summand() {
+  constexpr std::size_t factors = number_of<AccessesMultiplied<Summand>>;
+  constexpr bool number = std::is_arithmetic_v<Summand> || std::same_as<Summand, Scalar>;
+  constexpr bool expression = IsTerm<Summand> && factors == 0 && !number;
+  WEFT_NO_SUMMAND(factors == 1, "one access alone");
+  WEFT_NO_SUMMAND(factors == 3, "a product of three accesses");
+  WEFT_NO_SUMMAND(factors > 3, "a product of four accesses or more");
+  WEFT_NO_SUMMAND(number, "a number or a Scalar, and no access");
+  WEFT_NO_SUMMAND(expression, "an expression that is more than a product of two accesses");
+  WEFT_NO_SUMMAND(is_index<Summand>, "indices, and no product behind them");
+  WEFT_NO_SUMMAND(factors == 0 && !number && !expression && !is_index<Summand>,
+                  "what is no part of an expression, such as a tensor without its indices");
+}
+#undef WEFT_NO_SUMMAND
+
+}  // namespace detail
+
 /// `sum(c, r, s, W(f, c, r, s) * I(c, p + r, q + s))`: indices, then the product that is summed over them.
 template <class... Arguments>
 auto sum(const Arguments&... arguments) {
@@ -248,12 +317,7 @@ auto sum(const Arguments&... arguments) {
                 "weft: a sum takes one index or more before its product; found: the types beside Arguments; "
                 "accepted: indices of WEFT_INDEX, "
                 "then the product, such as sum(k, A(m, k) * B(k, n))");
-  static_assert(
-      told || !indices || product,
-      "weft: a sum takes a product of two accesses; found: the types beside Arguments; accepted: sum(k, A(m, "
-      "k) * B(k, n)), with Scalars, "
-      "numbers and tensors without k outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m); a "
-      "tensor with k multiplied into the values of A or B before");
+  if constexpr (!told && indices && !product) detail::check_summand<typename Split::Summand>();
   if constexpr (!told && indices && product)
     return detail::sum_of(Indices{}, std::get<sizeof...(Arguments) - 1>(std::tie(arguments...)));
   else

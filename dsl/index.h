@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace weft {
 
@@ -28,12 +29,31 @@ struct Index : TakesFactor<Index<name>> {
   static constexpr LoopPart<2> outer{name.text, 2};
   static constexpr LoopPart<2> inner{name.text, 3};
 
+  Index() = default;
+  /// Always refused: the compiler has to know the name.
+  template <std::convertible_to<std::string_view> Text>
+  explicit Index(const Text&) {
+    static_assert(
+        detail::never<Text>,
+        "weft: an index is made of a text; accepted: WEFT_INDEX(i); or Index<\"i\"> i;, its name in "
+        "its type");
+  }
+
   operator LoopName() const { return name.text; }
   using TakesFactor<Index>::operator=;
 
   static const char* text() { return name.text; }
   static AffineIndex affine() { return {{{name.text, 1}}, 0}; }
 };
+
+namespace detail {
+
+/// An index without a name; its message has been given.
+using NamelessIndex = Index<"no name">;
+
+}  // namespace detail
+template <std::convertible_to<std::string_view> Text>
+Index(const Text&) -> Index<"no name">;
 
 /// Declares an index of that name, inside or outside of functions: `WEFT_INDEX(m);` Several names are as many
 /// indices, at most eight: `WEFT_INDEX(m, n, k);`

@@ -52,6 +52,9 @@ struct IndicesOfUse<IndexSum<Indices...>> {
   using Type = Types<Indices...>;
 };
 
+/// Why the indices of an access are not those of a matrix of weights.
+enum class NoMatrix { none, reduced_first, output_behind, lacks_reduction, index_twice };
+
 template <class T>
 struct AccessFacts;
 template <class E, Storage s, class... Uses>
@@ -66,12 +69,14 @@ struct AccessFacts<Access<E, s, Uses...>> {
 
   /// Output indices, then every reduction index: the rows and the columns of a matrix of weights.
   template <class Reductions>
-  static constexpr bool is_matrix() {
+  static constexpr NoMatrix no_matrix() {
     const bool reduced[] = {has_index<Reductions, Uses>...};
+    if (reduced[0]) return NoMatrix::reduced_first;
     for (std::size_t i = 1; i < rank; ++i) {
-      if (reduced[i - 1] && !reduced[i]) return false;
+      if (reduced[i - 1] && !reduced[i]) return NoMatrix::output_behind;
     }
-    return !reduced[0] && is_subset_of<Reductions, Indices> && names_no_index_twice;
+    if (!is_subset_of<Reductions, Indices>) return NoMatrix::lacks_reduction;
+    return names_no_index_twice ? NoMatrix::none : NoMatrix::index_twice;
   }
 };
 
@@ -177,12 +182,13 @@ struct Rules<Output, SumOf<Types<Reduced...>, Left, Right>, Accesses> {
       (!LeftFacts::is_sparse || LeftFacts::is_plain) && (!RightFacts::is_sparse || RightFacts::is_plain);
 
   template <class Facts>
-  static constexpr bool is_dense_or_matrix() {
-    if constexpr (Facts::is_sparse && Facts::is_plain) return Facts::template is_matrix<Reductions>();
-    return true;
+  static constexpr NoMatrix no_matrix_of() {
+    if constexpr (Facts::is_sparse && Facts::is_plain) return Facts::template no_matrix<Reductions>();
+    return NoMatrix::none;
   }
-  static constexpr bool sparse_is_matrix =
-      is_dense_or_matrix<LeftFacts>() && is_dense_or_matrix<RightFacts>();
+  static constexpr NoMatrix sparse_is_no_matrix =
+      LeftFacts::is_sparse ? no_matrix_of<LeftFacts>() : no_matrix_of<RightFacts>();
+  static constexpr bool sparse_is_matrix = sparse_is_no_matrix == NoMatrix::none;
 
   static constexpr bool factors_have_one_type = std::same_as<Element, typename RightFacts::Element>;
   static constexpr bool output_has_a_fitting_type = std::same_as<typename OutputFacts::Element, Element> ||

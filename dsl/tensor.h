@@ -53,6 +53,31 @@ class Assignment;
 
 namespace detail {
 
+#define WEFT_NO_ELEMENT(holds, found)                                                                 \
+  static_assert(!(holds), "weft: an element type is not one of f16, bf16, f32 and f64; found: " found \
+                          "; accepted: one of these, such as Tensor<f32, 2>")
+/// A sentence for each type that somebody may want to compute with; one for all tensors of that type.
+template <class Element>
+constexpr void check_element() {
+  constexpr bool boolean = std::same_as<Element, bool>;
+  constexpr bool integer = std::integral<Element> && !boolean;
+  constexpr bool left_out = std::is_void_v<Element>;
+  constexpr bool extended = std::same_as<Element, long double>;
+  constexpr bool computable = ComputableElement<Element>;
+  // Of void there is no size.
+  constexpr std::size_t size = sizeof(std::conditional_t<left_out, bool, Element>);
+  WEFT_NO_ELEMENT(left_out, "none");
+  WEFT_NO_ELEMENT(boolean, "bool");
+  WEFT_NO_ELEMENT(integer && size == 1, "an 8-bit integer");
+  WEFT_NO_ELEMENT(integer && size == 2, "a 16-bit integer");
+  WEFT_NO_ELEMENT(integer && size == 4, "a 32-bit integer");
+  WEFT_NO_ELEMENT(integer && size == 8, "a 64-bit integer");
+  WEFT_NO_ELEMENT(extended, "long double");
+  WEFT_NO_ELEMENT(!computable && !boolean && !integer && !left_out && !extended,
+                  "a type that is no number of C++ or weft");
+}
+#undef WEFT_NO_ELEMENT
+
 /// An access without its types. Accesses of one tensor share its operand.
 struct AccessValue {
   std::shared_ptr<const Operand> operand;
@@ -125,10 +150,7 @@ class Tensor {
   /// `Tensor<f16, 2> B("B", {K, Extent::any("N")})`: row-major without gaps.
   template <std::size_t count>
   Tensor(std::string name, const Extent (&shape)[count]) {
-    static_assert(ComputableElement<Element>,
-                  "weft: an element type is not one of f16, bf16, f32 and f64; found: the type beside "
-                  "Element; accepted: one of these, such "
-                  "as Tensor<f16, 2>");
+    detail::check_element<Element>();
     static_assert(!ComputableElement<Element> || count == rank || rank == detail::told_rank,
                   "weft: a tensor is given a number of sizes that is not its rank; found: the number beside "
                   "count, the rank beside rank; accepted: one size a "
@@ -177,7 +199,7 @@ class Tensor {
                   "weft: a tensor is indexed with a number of indices that is not its rank; found: the "
                   "indices beside Uses, the rank beside rank; accepted: one "
                   "index a dimension, such as A(m, k) of a Tensor<f32, 2>");
-    if constexpr (indices && fits)
+    if constexpr (indices && fits && ComputableElement<Element>)
       return Access<Element, storage, Uses...>({operand_, {uses.affine()...}});
     else
       return Access<Element, storage, detail::BrokenIndex>({operand_, {}});

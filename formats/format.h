@@ -7,12 +7,12 @@
 #include <weft/formats/row_order.h>
 #include <weft/formats/weight_matrix.h>
 
-#include <concepts>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace weft {
 
@@ -57,29 +57,41 @@ std::span<const NamedFormat> named_formats();
 /// that name.
 Format parse_format(std::string_view text, CallPlace place = {});
 
-/// A call of a format with names that its options do not have, such as the letters that stand in its text.
+/// A format in C++ is an object that is called, not a function: of an object's name alone, and of what it is
+/// called with by mistake, a template can say in a sentence what is wrong. WEFT_LETTERS_REFUSED is for names
+/// that its options do not have, such as the letters that stand in its text.
 #define WEFT_LETTERS_REFUSED(name, written)                                                 \
   template <class Never = void>                                                             \
-  Format name(const ::weft::detail::LettersOfFormats&) {                                    \
+  Format operator()(const ::weft::detail::NamesOfOptions&) const {                          \
     static_assert(::weft::detail::never<Never>,                                             \
                   "weft: " #name " has no option of that name in C++; accepted: " written); \
     return {};                                                                              \
   }
-/// The same, or with a number.
-#define WEFT_FORMAT_REFUSED(name, written)                                                     \
-  WEFT_LETTERS_REFUSED(name, written)                                                          \
-  template <std::integral Number, class... Rest>                                               \
-  Format name(Number, const Rest&...) {                                                        \
-    static_assert(::weft::detail::never<Number>,                                               \
-                  "weft: " #name " is given numbers without their names; accepted: " written); \
-    return {};                                                                                 \
-  }
+/// The format of this name with its options, which are `otherwise` where they are left out.
+#define WEFT_FORMAT(Name, name, Options, otherwise, written)                                     \
+  struct Name {                                                                                  \
+    Format operator()(const Options& options = otherwise) const;                                 \
+    WEFT_LETTERS_REFUSED(name, written)                                                          \
+    template <class Number, class... Rest>                                                       \
+      requires(std::is_arithmetic_v<Number>)                                                     \
+    Format operator()(Number, const Rest&...) const {                                            \
+      static_assert(::weft::detail::never<Number>,                                               \
+                    "weft: " #name " is given numbers without their names; accepted: " written); \
+      return {};                                                                                 \
+    }                                                                                            \
+  };                                                                                             \
+  inline constexpr Name name {}
 
 namespace detail {
 
-/// The letters of parameters, and names of other formats, in the order in which they are usually given.
-struct LettersOfFormats {
-  std::int64_t V = 0, v = 0, N = 0, n = 0, M = 0, m = 0, K = 0, k = 0, B = 0, b = 0, size = 0, block = 0;
+/// Names of options that some format may have, letters of parameters and those of other formats, in the order
+/// in which they are usually given.
+struct NamesOfOptions {
+  Anything order = {}, slice = {}, slice_size = {}, C = {}, sigma = {}, sort = {}, rows = {}, columns = {},
+           cols = {}, V = {}, v = {}, N = {}, n = {}, M = {}, m = {}, K = {}, k = {}, B = {}, b = {},
+           group = {}, group_size = {}, vector = {}, width = {}, size = {}, block = {}, block_size = {},
+           offset = {}, step = {}, uniform = {}, pad = {}, padding = {}, align = {}, fill = {}, deal = {},
+           places = {}, index = {}, index_bits = {}, bits = {};
 };
 
 }  // namespace detail
@@ -92,12 +104,17 @@ struct RowOptions {
   std::int64_t rows = 64;  ///< rows of a block, for the orders that ask: those that a thread block will take
 };
 
-Format dense();                                 ///< every element stored, zeros too, row-major
-Format csr(const RowOptions& options = {});     ///< rows compressed: offsets by row, columns, values
-Format csc();                                   ///< columns compressed: offsets by column, rows, values
-Format coo();                                   ///< row, column, value of each entry, sorted by row
-Format bitmap(const RowOptions& options = {});  ///< a bit for each column, 64 in a word, and values
-Format ell(const RowOptions& options = {});     ///< every row padded to the longest; column -1 in the padding
+Format dense();  ///< every element stored, zeros too, row-major
+#define WEFT_ROWS "({.order = RowOrder::dealt, .rows = 64})"
+/// Rows compressed: offsets by row, columns, values.
+WEFT_FORMAT(Csr, csr, RowOptions, {}, "csr" WEFT_ROWS);
+Format csc();  ///< columns compressed: offsets by column, rows, values
+Format coo();  ///< row, column, value of each entry, sorted by row
+/// A bit for each column, 64 in a word, and values.
+WEFT_FORMAT(Bitmap, bitmap, RowOptions, {}, "bitmap" WEFT_ROWS);
+/// Every row padded to the longest; column -1 in the padding.
+WEFT_FORMAT(Ell, ell, RowOptions, {}, "ell" WEFT_ROWS);
+#undef WEFT_ROWS
 
 /// How padded_csr fills up lists of entries: `padded_csr({.pad = 8})`.
 struct PaddedOptions {
@@ -110,7 +127,7 @@ struct PaddedOptions {
   std::int64_t fill = 0;
 };
 /// csr whose lists are filled up, column -1 in the padding.
-Format padded_csr(const PaddedOptions& options = {});
+WEFT_FORMAT(PaddedCsr, padded_csr, PaddedOptions, {}, "padded_csr({.pad = 8, .block = 64})");
 
 /// Of a weight whose column numbers fit into 16 bits.
 inline constexpr std::int64_t columns_of_16_bits = 32'768;
@@ -129,15 +146,21 @@ struct SliceOptions {
 /// being all rows (Kreutzer, Hager, Wellein, Fehske, Bishop, "A unified sparse matrix data format for
 /// efficient general sparse matrix-vector multiplication on modern processors with wide SIMD units", SIAM J.
 /// Sci. Comput. 2014).
-Format sliced_ell(const SliceOptions& options = {});
+WEFT_FORMAT(SlicedEll, sliced_ell, SliceOptions, {}, "sliced_ell({.slice = 8, .pad = 4})");
 
 /// Blocks of size x size, those with an entry stored whole; size a power of two from 4 to 256. Written
 /// "bcsr:b=32". Rows and columns need not be multiples of it.
-Format bcsr(std::int64_t size = 16);  ///< block rows compressed
-WEFT_LETTERS_REFUSED(bcsr, "bcsr(32), rows and columns of a block, which is b")
-Format blocked_ell(
-    std::int64_t size = 16);  ///< block rows padded to the longest; block column -1 in the padding
-WEFT_LETTERS_REFUSED(blocked_ell, "blocked_ell(32), rows and columns of a block, which is b")
+struct Bcsr {
+  Format operator()(std::int64_t size = 16) const;
+  WEFT_LETTERS_REFUSED(bcsr, "bcsr(32), rows and columns of a block, which is b")
+};
+inline constexpr Bcsr bcsr{};  ///< block rows compressed
+struct BlockedEll {
+  Format operator()(std::int64_t size = 16) const;
+  WEFT_LETTERS_REFUSED(blocked_ell, "blocked_ell(32), rows and columns of a block, which is b")
+};
+inline constexpr BlockedEll
+    blocked_ell{};  ///< block rows padded to the longest; block column -1 in the padding
 
 /// How hb_ell stores its blocks: `hb_ell({.offset = 4})`, written "hb_ell:offset=4".
 struct HbEllOptions {
@@ -150,8 +173,7 @@ struct HbEllOptions {
 };
 /// Blocks with entries by block row, each in ELL of its own width, or dense (Wu et al., "Generic, Sparse
 /// Tensor Core for Neural Networks", III-A). "hb_ell:pairs=1" has two of four, for sparse tensor cores.
-Format hb_ell(const HbEllOptions& options = {});
-WEFT_FORMAT_REFUSED(hb_ell, "hb_ell({.size = 8, .offset = 4}), of which size is b")
+WEFT_FORMAT(HbEll, hb_ell, HbEllOptions, {}, "hb_ell({.size = 8, .offset = 4}), of which size is b");
 
 /// Groups of rows that keep the same columns: `shfl_bw({.rows = 128})`, written "shfl_bw:V=128,k=32".
 struct GroupOptions {
@@ -161,11 +183,11 @@ struct GroupOptions {
   std::int64_t places = 0;
   std::int64_t index = 32;  ///< bits of a column, 16 or 32; 16 for weights of at most 32,768 columns
 };
-Format vector_wise(const GroupOptions& options = {});  ///< groups of rows as they come
-Format shfl_bw(const GroupOptions& options = {});      ///< groups of any rows, found when packed; `row_order`
 #define WEFT_GROUPS "({.rows = 64, .places = 32}), of which rows is V and places is k"
-WEFT_FORMAT_REFUSED(vector_wise, "vector_wise" WEFT_GROUPS)
-WEFT_FORMAT_REFUSED(shfl_bw, "shfl_bw" WEFT_GROUPS)
+/// Groups of rows as they come.
+WEFT_FORMAT(VectorWise, vector_wise, GroupOptions, {}, "vector_wise" WEFT_GROUPS);
+/// Groups of any rows, found when packed; `row_order`.
+WEFT_FORMAT(ShflBw, shfl_bw, GroupOptions, {}, "shfl_bw" WEFT_GROUPS);
 #undef WEFT_GROUPS
 
 /// How n_m, v_n_m and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
@@ -175,23 +197,20 @@ struct PairOptions {
   std::int64_t columns = 8;  ///< M, of v_n_m: 4, 8, 10, 16, 20, 32, 40 or 100
   std::int64_t places = 64;  ///< k: gathered columns of a block, 64 or 128
 };
+#define WEFT_PAIRS "({.rows = 64, .places = 128}), of which rows is V and places is k"
 /// Two of each four columns of a row; only weights that keep no more can be packed. M has no meaning.
-Format n_m(const PairOptions& options = {.rows = 128});
+WEFT_FORMAT(NM, n_m, PairOptions, {.rows = 128}, "n_m" WEFT_PAIRS);
 /// Of each M columns a group of V rows keeps four, and each row two of these: the V:N:M sparsity of Castro et
 /// al., "VENOM: A Vectorized N:M Format for Unleashing the Power of Sparse Tensor Cores" (SC 2023), N = 2.
 /// Only weights that keep no more can be packed. K need not be a multiple of M.
-Format v_n_m(const PairOptions& options = {});
+WEFT_FORMAT(
+    VNM, v_n_m, PairOptions, {},
+    "v_n_m({.rows = 64, .columns = 16}), of which rows is V and columns is M, N being 2; k is .places "
+    "behind them");
 /// Any weights: the columns of a group of V rows are put together in fours of which every row has at most two
 /// entries. M has no meaning.
-Format column_quads(const PairOptions& options = {.rows = 128});
-#define WEFT_PAIRS "({.rows = 64, .places = 128}), of which rows is V and places is k"
-WEFT_FORMAT_REFUSED(n_m, "n_m" WEFT_PAIRS)
-WEFT_FORMAT_REFUSED(column_quads, "column_quads" WEFT_PAIRS)
+WEFT_FORMAT(ColumnQuads, column_quads, PairOptions, {.rows = 128}, "column_quads" WEFT_PAIRS);
 #undef WEFT_PAIRS
-WEFT_FORMAT_REFUSED(
-    v_n_m,
-    "v_n_m({.rows = 64, .columns = 16}), of which rows is V and columns is M, N being 2; k is "
-    ".places behind them")
 
 /// Whether sparse tensor cores take it, its levels keeping two of four. UserError, as from pack, for
 /// parameters that the format does not have.

@@ -7,6 +7,7 @@
 #include <weft/formats/array.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 namespace weft {
@@ -37,6 +38,14 @@ enum class RandomValues : std::uint8_t {
 /// does.
 Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed,
                    RandomValues values = RandomValues::uniform, CallPlace place = {});
+/// Always refused: the element type stands first.
+template <class Never = void>
+Array random_array(std::initializer_list<std::int64_t>, DType, std::uint64_t = 1, CallPlace = {}) {
+  static_assert(detail::never<Never>,
+                "weft: random_array is given its shape before its element type; accepted: "
+                "random_array(DType::f32, {64, 96}, 1): element type, shape, seed");
+  return Array();
+}
 WEFT_CALL_REFUSED(Array, random_array, "random_array(DType::f32, {64, 96}, 1): element type, shape, seed")
 
 }  // namespace weft

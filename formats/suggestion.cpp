@@ -59,7 +59,9 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
-  const std::string_view nearest = nearest_name(name, candidates);
+  // Of one candidate the message says already that it is accepted.
+  const std::string_view nearest =
+      candidates.size() > 1 ? nearest_name(name, candidates) : std::string_view();
   return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
 }
 

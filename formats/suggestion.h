@@ -12,7 +12,7 @@ namespace weft {
 /// nothing when there is none. Case counts for nothing.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-/// "; did you mean csr?", or nothing.
+/// "; did you mean csr?", or nothing, as where there is but one, which a list of them names.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 /// ": 0.9 for 90 %" where a number was meant as per cent, else nothing.

@@ -34,6 +34,23 @@ struct SyntheticLayer {
 /// The same on every machine. UserError for negative extents, a sparsity outside 0 … 1, a negative spread, or
 /// an element type that is not floating.
 WeightMatrix synthetic_layer(const SyntheticLayer& layer, CallPlace place = {});
+namespace detail {
+
+/// What fields of a layer may be called by mistake, in the order in which they are usually given.
+struct NamesOfLayer {
+  Anything name = {}, rows = {}, m = {}, columns = {}, cols = {}, k = {}, sparsity = {}, density = {},
+           row_spread = {}, spread = {}, dtype = {}, type = {}, seed = {};
+};
+
+}  // namespace detail
+/// Always refused: names that a layer does not have.
+template <class Never = void>
+WeightMatrix synthetic_layer(const detail::NamesOfLayer&, CallPlace = {}) {
+  static_assert(detail::never<Never>,
+                "weft: a synthetic layer has no field of that name; accepted: synthetic_layer({.rows = 64, "
+                ".columns = 96, .sparsity = 0.9}), and behind them .row_spread, .dtype, .seed");
+  return {};
+}
 WEFT_CALL_REFUSED(WeightMatrix, synthetic_layer,
                   "synthetic_layer({.rows = 64, .columns = 96, .sparsity = 0.9})")
 

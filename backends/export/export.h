@@ -3,6 +3,7 @@
 
 #include <weft/backends/kernel.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 
 #include <cstdint>
 #include <functional>
@@ -63,5 +64,9 @@ struct PackageKernel {
 /// stands in the way. Where the folder cannot be written, errors as refuse_path().
 std::vector<std::string> export_package(const std::string& folder, const std::vector<PackageKernel>& kernels,
                                         const ExportOptions& options = {}, CallPlace place = {});
+WEFT_CALL_REFUSED(
+    std::vector<std::string>, export_package,
+    "export_package(\"folder\", {{kernel}, {other}}, {.name = \"layer\"}): a folder, kernels in "
+    "braces of their own, options")
 
 }  // namespace weft

@@ -299,7 +299,18 @@ const TimeEstimate& last_estimate(const Device& device, CallPlace place) {
 
 Device make_device(std::string_view architecture, const DeviceOptions& options, CallPlace place) {
   return user_call(place, [&] {
-    const Target& target = target_named(architecture);
+    const Target& target = [&]() -> const Target& {
+      try {
+        return target_named(architecture);
+      } catch (const UserError& error) {
+        std::vector<std::string_view> names;
+        for (const Target& known : targets()) {
+          if (known.is_gpu()) names.push_back(known.name);
+        }
+        throw UserError("there is no simulated device of that name", error.report().found,
+                        fmt::format("{}", fmt::join(names, ", ")));
+      }
+    }();
     if (!target.is_gpu())
       throw UserError("choosing a simulated device", std::string(architecture),
                       "a GPU target such as sm_90a");

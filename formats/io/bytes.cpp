@@ -25,6 +25,13 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+std::string end_after_comma(std::string_view text, std::size_t byte) {
+  if (byte >= text.size() || (text[byte] != ']' && text[byte] != '}')) return {};
+  const std::size_t before = text.substr(0, byte).find_last_not_of(" \t\r\n");
+  if (before == std::string_view::npos || text[before] != ',') return {};
+  return std::string(1, text[byte]) + " after a comma";
+}
+
 bool starts_with(Bytes bytes, std::string_view prefix) {
   return text_of(bytes).starts_with(prefix);
 }

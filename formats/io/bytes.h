@@ -43,6 +43,8 @@ using Bytes = std::span<const std::byte>;
 std::string in_quotes(std::string_view text);
 
 std::string_view text_of(Bytes bytes);
+/// "] after a comma", where that stands at the byte of a JSON text and is no JSON; else nothing.
+std::string end_after_comma(std::string_view text, std::size_t byte);
 bool starts_with(Bytes bytes, std::string_view prefix);
 
 /// The unsigned little-endian integer of `width` bytes at `offset`. The caller has checked that it is inside.

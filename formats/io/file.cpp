@@ -26,7 +26,9 @@ std::string nearest_in_folder(const std::filesystem::path& path) {
   for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end && names.size() < most;
        entry.increment(ignored))
     names.push_back(entry->path().filename().string());
-  return did_you_mean(path.filename().string(), std::vector<std::string_view>(names.begin(), names.end()));
+  const std::string_view nearest =
+      nearest_name(path.filename().string(), std::vector<std::string_view>(names.begin(), names.end()));
+  return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
 }
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path, int error) {

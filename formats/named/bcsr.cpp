@@ -42,6 +42,6 @@ NamedFormat bcsr() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::bcsr(std::int64_t size) {
+weft::Format weft::formats::Bcsr::operator()(std::int64_t size) const {
   return {"bcsr", {{"b", size}}};
 }

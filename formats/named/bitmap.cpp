@@ -51,6 +51,6 @@ NamedFormat bitmap() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::bitmap(const RowOptions& options) {
+weft::Format weft::formats::Bitmap::operator()(const RowOptions& options) const {
   return named::with_row_options("bitmap", options);
 }

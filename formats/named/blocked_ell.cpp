@@ -38,6 +38,6 @@ NamedFormat blocked_ell() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::blocked_ell(std::int64_t size) {
+weft::Format weft::formats::BlockedEll::operator()(std::int64_t size) const {
   return {"blocked_ell", {{"b", size}}};
 }

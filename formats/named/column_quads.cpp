@@ -29,6 +29,6 @@ NamedFormat column_quads() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::column_quads(const PairOptions& options) {
+weft::Format weft::formats::ColumnQuads::operator()(const PairOptions& options) const {
   return named::with_places({"column_quads", {{"V", options.rows}}}, options.places);
 }

@@ -30,6 +30,6 @@ NamedFormat csr() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::csr(const RowOptions& options) {
+weft::Format weft::formats::Csr::operator()(const RowOptions& options) const {
   return named::with_row_options("csr", options);
 }

@@ -40,6 +40,6 @@ NamedFormat ell() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::ell(const RowOptions& options) {
+weft::Format weft::formats::Ell::operator()(const RowOptions& options) const {
   return named::with_row_options("ell", options);
 }

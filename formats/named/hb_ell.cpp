@@ -281,7 +281,7 @@ NamedFormat hb_ell() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::hb_ell(const HbEllOptions& options) {
+weft::Format weft::formats::HbEll::operator()(const HbEllOptions& options) const {
   const HbEllOptions usual;
   Format format{"hb_ell", {}};
   if (options.size != usual.size) format.parameters["b"] = options.size;

@@ -34,6 +34,6 @@ NamedFormat n_m() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::n_m(const PairOptions& options) {
+weft::Format weft::formats::NM::operator()(const PairOptions& options) const {
   return named::with_places({"n_m", {{"V", options.rows}}}, options.places);
 }

@@ -149,7 +149,7 @@ NamedFormat padded_csr() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::padded_csr(const PaddedOptions& options) {
+weft::Format weft::formats::PaddedCsr::operator()(const PaddedOptions& options) const {
   Format format = named::with_row_options("padded_csr", options.rows);
   format.parameters["pad"] = options.pad;
   if (options.block > 0) format.parameters["block"] = options.block;

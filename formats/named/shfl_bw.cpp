@@ -35,6 +35,6 @@ NamedFormat shfl_bw() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::shfl_bw(const GroupOptions& options) {
+weft::Format weft::formats::ShflBw::operator()(const GroupOptions& options) const {
   return named::with_group_options("shfl_bw", options);
 }

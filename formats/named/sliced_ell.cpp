@@ -126,7 +126,7 @@ NamedFormat sliced_ell() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::sliced_ell(const SliceOptions& options) {
+weft::Format weft::formats::SlicedEll::operator()(const SliceOptions& options) const {
   Format format{"sliced_ell", {{"slice", options.slice}, {"pad", options.pad}}};
   if (options.index != 32) format.parameters["index"] = options.index;
   if (options.deal > 0) format.parameters["deal"] = options.deal;

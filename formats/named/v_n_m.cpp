@@ -100,6 +100,6 @@ NamedFormat v_n_m() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::v_n_m(const PairOptions& options) {
+weft::Format weft::formats::VNM::operator()(const PairOptions& options) const {
   return named::with_places({"v_n_m", {{"V", options.rows}, {"M", options.columns}}}, options.places);
 }

@@ -30,6 +30,6 @@ NamedFormat vector_wise() {
 
 }  // namespace weft::named
 
-weft::Format weft::formats::vector_wise(const GroupOptions& options) {
+weft::Format weft::formats::VectorWise::operator()(const GroupOptions& options) const {
   return named::with_group_options("vector_wise", options);
 }

@@ -110,7 +110,8 @@ std::string text_of(const Proof& proof) {
   if (proof.outcome == ProofOutcome::refuted) {
     std::vector<std::string> values;
     for (const auto& [name, value] : proof.witness) values.push_back(fmt::format("{} = {}", name, value));
-    text += fmt::format("; not at {}", fmt::join(values, ", "));
+    text += fmt::format("; not at {}, where arrays hold what the rules of their formats leave open",
+                        fmt::join(values, ", "));
   }
   return text;
 }

@@ -46,7 +46,8 @@ std::vector<Proof> prove(const Schedule& schedule, CallPlace place = {});
 std::vector<Proof> prove(const ir::Program& program, const Algorithm& algorithm, const SparseTensor* weights,
                          CallPlace place = {});
 
-/// One line: "proved: C[A.row_order[…], …] is inside", with the witness of what is refuted.
+/// One line: "proved: C[A.row_order[…], …] is inside", with the witness of what is refuted, which assumes
+/// contents of index arrays that their format allows and these weights need not have.
 std::string text_of(const Proof& proof);
 /// For a summary: "41 accesses inside, 1 output written once and whole; nothing refuted, 2 unknown".
 std::string summary_of(const std::vector<Proof>& proofs);

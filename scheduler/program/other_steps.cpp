@@ -100,7 +100,7 @@ std::string with_place(const Step& step) {
 
 StepResult applied(const ir::Program& program, const Step& step, const StepContext& context) {
   const StepKind& kind = step_kind(step.name);
-  if (auto refused = check_values(kind, step, program)) return *refused;
+  if (auto refused = check_values(kind, step, program, context.target.is_gpu())) return *refused;
   StepResult result = at_first_values(kind, with_knobs(program, step), step, context);
   if (std::holds_alternative<Reason>(result)) return result;
   ir::Program next = ir::simplify(std::get<ir::Program>(std::move(result)), ir::ShortLoops::keep);

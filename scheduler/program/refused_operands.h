@@ -7,6 +7,7 @@
 #include <weft/formats/weight_matrix.h>
 
 #include <concepts>
+#include <memory>
 #include <string_view>
 
 namespace weft::detail {
@@ -43,7 +44,27 @@ constexpr void refuse_operands_of_recipe() {
                 "weft: the target of a recipe is a text; accepted: target_named(\"cpu\") in its place");
 }
 
+/// Names that knobs of some recipe may have, in the order in which they are usually given.
+struct NamesOfKnobs {
+  Anything form = {}, tile = {}, tile_m = {}, tile_n = {}, tile_k = {}, block_m = {}, block_n = {},
+           block_k = {}, m = {}, n = {}, k = {}, panel = {}, rows = {}, threads = {}, num_threads = {},
+           columns = {}, cols = {}, lines = {}, stages = {}, num_stages = {}, depth = {}, instruction = {},
+           warp_m = {}, warp_n = {}, warps = {}, num_warps = {}, groups = {}, split_k = {}, line = {},
+           producers = {}, producer_registers = {}, consumer_registers = {}, blocks = {}, cluster = {},
+           lanes = {}, places = {}, parts = {}, panel_rows = {}, image = {}, copy = {}, order = {},
+           chunk = {}, unroll = {}, vectorize = {};
+};
+
 }  // namespace weft::detail
+
+/// A call of a recipe with a knob of a name that it does not have.
+#define WEFT_KNOB_REFUSED(recipe, written)                                                                 \
+  template <class Never = void>                                                                            \
+  Schedule recipe(const Algorithm& algorithm, const std::shared_ptr<const SparseTensor>&, const Target&,   \
+                  const detail::NamesOfKnobs&, CallPlace = {}) {                                           \
+    static_assert(detail::never<Never>, "weft: " #recipe " has no knob of that name; accepted: " written); \
+    return Schedule(algorithm, nullptr, Target());                                                         \
+  }
 
 /// A call of a recipe with weights or a target that are none. Behind its name stand the parameters that
 /// follow these two.

@@ -116,7 +116,7 @@ std::vector<Argument> Schedule::arguments_of(const std::vector<LoopName>& loops)
   return arguments;
 }
 
-LoopName Schedule::fuse(const std::vector<LoopName>& loops, CallPlace place) {
+OneLoop Schedule::fuse(const std::vector<LoopName>& loops, CallPlace place) {
   return loops_of(step("fuse", arguments_of(loops), place)).front();
 }
 

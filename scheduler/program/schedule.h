@@ -7,12 +7,12 @@
 #include <weft/dsl/refused_call.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/program/made_loops.h>
 #include <weft/scheduler/program/refused_operands.h>
 #include <weft/scheduler/program/step.h>
 #include <weft/scheduler/program/step_spelling.h>
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
@@ -27,23 +27,6 @@
 
 namespace weft {
 
-/// What one loop became.
-struct SplitLoops {
-  LoopName outer, inner;
-};
-
-/// What pool makes of the loop over the rows and of the one over the places of a row.
-struct PooledLoops {
-  LoopName block;                 ///< over blocks of rows
-  LoopName turn, worker;          ///< over the groups of places of a block
-  LoopName row_turn, row_worker;  ///< over the rows of a block
-};
-
-/// What persist makes of two loops: over the blocks that run at once, and over the tiles of one.
-struct PersistentLoops {
-  LoopName block, tile;
-};
-
 /// Steps are applied when they are called; one that does not apply throws UserError with the step, the user's
 /// line, what was found, what would be accepted, and the program with the place marked, and leaves the
 /// schedule as it was. What each step does, and its numbered preconditions, stand in docs/steps.md; `weft
@@ -52,7 +35,7 @@ struct PersistentLoops {
 /// A step that makes loops has two forms: `.split(n = 64)` goes on with the schedule; `split(n, 64)` gives
 /// the loops back. A knob may stand for every number.
 class Schedule {
-  using OneLoop = Placed<LoopName>;
+  using LoopGiven = Placed<LoopName>;
   using OneTensor = Placed<std::string>;
   using Copy = void(OneTensor, Word, NamedArgument);
   using CopyAhead = void(OneTensor, Word, NamedArgument, NamedArgument);
@@ -76,11 +59,11 @@ class Schedule {
   /// `auto [rows, columns] = s.split(m, 64, n, 128);`: one step for several loops.
   template <StepNumber Number, class... Rest>
     requires(sizeof...(Rest) > 0 && sizeof...(Rest) % 2 == 0)
-  std::array<SplitLoops, sizeof...(Rest) / 2 + 1> split(Placed<LoopName> first, Number factor, Rest... rest) {
+  ManyLoops<SplitLoops, sizeof...(Rest) / 2 + 1> split(Placed<LoopName> first, Number factor, Rest... rest) {
     std::vector<Argument> arguments;
     add_factors(arguments, first.value, factor, rest...);
     const auto made = loops_of(step("split", std::move(arguments), first.place));
-    std::array<SplitLoops, sizeof...(Rest) / 2 + 1> result;
+    ManyLoops<SplitLoops, sizeof...(Rest) / 2 + 1> result;
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = {made[2 * i], made[2 * i + 1]};
     return result;
   }
@@ -92,11 +75,11 @@ class Schedule {
   /// `auto [m_outer, n_outer, m_inner, n_inner] = s.tile(m, 4, n, 64);`
   template <StepNumber Number, class... Rest>
     requires(sizeof...(Rest) % 2 == 0)
-  std::array<LoopName, sizeof...(Rest) + 2> tile(Placed<LoopName> first, Number factor, Rest... rest) {
+  ManyLoops<LoopName, sizeof...(Rest) + 2> tile(Placed<LoopName> first, Number factor, Rest... rest) {
     std::vector<Argument> arguments;
     add_factors(arguments, first.value, factor, rest...);
     const auto made = loops_of(step("tile", std::move(arguments), first.place));
-    std::array<LoopName, sizeof...(Rest) + 2> result;
+    ManyLoops<LoopName, sizeof...(Rest) + 2> result;
     std::ranges::copy(made, result.begin());
     return result;
   }
@@ -105,14 +88,14 @@ class Schedule {
     requires detail::NoFactors<Given...>
   auto split(const Given&...) {
     detail::refuse_factors<Given...>();
-    return std::conditional_t<(sizeof...(Given) > 2), std::array<SplitLoops, (sizeof...(Given) + 1) / 2>,
+    return std::conditional_t<(sizeof...(Given) > 2), ManyLoops<SplitLoops, (sizeof...(Given) + 1) / 2>,
                               SplitLoops>{};
   }
   template <class... Given>
     requires detail::NoFactors<Given...>
   auto tile(const Given&...) {
     detail::refuse_factors<Given...>();
-    return std::array<LoopName, (sizeof...(Given) + 1) / 2 * 2>{};
+    return ManyLoops<LoopName, (sizeof...(Given) + 1) / 2 * 2>{};
   }
   /// Always refused: loops and numbers stand in lists of their own.
   template <class Never = void>
@@ -150,7 +133,7 @@ class Schedule {
     return step("fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place);
   }
   /// `LoopName pixels = s.fuse({p, q, b});`
-  LoopName fuse(const std::vector<LoopName>& loops, CallPlace place = {});
+  OneLoop fuse(const std::vector<LoopName>& loops, CallPlace place = {});
   /// `.unroll(n.inner)`: written out.
   template <class... Rest>
   Schedule& unroll(Placed<LoopName> first, Rest... rest) {
@@ -269,7 +252,7 @@ class Schedule {
   }
   /// `s.bind(s.split_k(k, 8), warp);`: the loop over the groups.
   template <StepNumber Number, std::same_as<Word>... Reduction>
-  LoopName split_k(Placed<LoopName> loop, Number number, Reduction... reduction) {
+  OneLoop split_k(Placed<LoopName> loop, Number number, Reduction... reduction) {
     return loops_of(split_k(loop, groups = number, (reduce = reduction)...)).front();
   }
   /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
@@ -288,7 +271,7 @@ class Schedule {
   }
   /// `LoopName chunks = s.bake_values(m.inner, 16);`: the loop over the pieces.
   template <StepNumber Number>
-  LoopName bake_values(Placed<LoopName> rows, Number columns_of_chunk) {
+  OneLoop bake_values(Placed<LoopName> rows, Number columns_of_chunk) {
     return loops_of(bake_values(rows, chunk = columns_of_chunk)).front();
   }
 
@@ -298,13 +281,13 @@ class Schedule {
   WEFT_STEP_REFUSED(unroll, ".unroll(n.inner) of a loop that .split(n = 4) makes, without a number",
                     (detail::are_loops<1, Given...>))
   WEFT_STEP_REFUSED(vectorize, ".vectorize(n.inner) of one loop, which .split(n = 16) makes",
-                    (detail::takes<void(OneLoop), Given...>))
+                    (detail::takes<void(LoopGiven), Given...>))
   WEFT_STEP_REFUSED(parallel, ".parallel(m) of one loop; .fuse(m, n) makes one of two",
-                    (detail::takes<void(OneLoop), Given...>))
-  WEFT_STEP_REFUSED(bind, ".bind(n.outer, block_x)", (detail::takes<void(OneLoop, Word), Given...>))
-  WEFT_STEP_REFUSED(stagger, ".stagger(n.inner, m)", (detail::takes<void(OneLoop, LoopName), Given...>))
+                    (detail::takes<void(LoopGiven), Given...>))
+  WEFT_STEP_REFUSED(bind, ".bind(n.outer, block_x)", (detail::takes<void(LoopGiven, Word), Given...>))
+  WEFT_STEP_REFUSED(stagger, ".stagger(n.inner, m)", (detail::takes<void(LoopGiven, LoopName), Given...>))
   WEFT_STEP_REFUSED(peel, ".peel(n.outer, from_end = 1)",
-                    (detail::takes<void(OneLoop, NamedArgument, ...), Given...>))
+                    (detail::takes<void(LoopGiven, NamedArgument, ...), Given...>))
   WEFT_STEP_REFUSED(stage, ".stage(\"B\", shared, at = k.outer, depth = 2)",
                     (detail::takes<Copy, Given...> || detail::takes<CopyAhead, Given...>))
   WEFT_STEP_REFUSED(stitch, ".stitch(\"B\", shared, at = \"k.block\", depth = 2)",
@@ -312,14 +295,14 @@ class Schedule {
   WEFT_STEP_REFUSED(decode, ".decode(\"A\", shared, at = \"k.block\", depth = 2)",
                     (detail::takes<void(OneTensor, Word, NamedArgument, ...), Given...>))
   WEFT_STEP_REFUSED(balance, ".balance(m, parts = 132)",
-                    (detail::takes<void(OneLoop, NamedArgument), Given...>))
+                    (detail::takes<void(LoopGiven, NamedArgument), Given...>))
   WEFT_STEP_REFUSED(pool, ".pool(m, k, workers = 27)",
-                    (detail::takes<void(OneLoop, LoopName, NamedArgument), Given...>))
+                    (detail::takes<void(LoopGiven, LoopName, NamedArgument), Given...>))
   WEFT_STEP_REFUSED(tensorize, ".tensorize(\"mma_m16n8k16\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(reorder_writeback, ".reorder_writeback(\"C\")",
                     (detail::takes<void(OneTensor, ...), Given...>))
   WEFT_STEP_REFUSED(persist, ".persist(n.outer, \"m.block\", blocks = 132)",
-                    (detail::takes<void(OneLoop, LoopName, NamedArgument), Given...>))
+                    (detail::takes<void(LoopGiven, LoopName, NamedArgument), Given...>))
   WEFT_STEP_REFUSED(specialize_warps, ".specialize_warps(producers = 4)",
                     (detail::takes<void(Placed<NamedArgument>, ...), Given...>))
   WEFT_STEP_REFUSED(multicast, ".multicast(\"A\", n.outer)",
@@ -327,9 +310,9 @@ class Schedule {
   WEFT_STEP_REFUSED(resident, ".resident(blocks = 1)", (detail::takes<void(Placed<NamedArgument>), Given...>))
   WEFT_STEP_REFUSED(stream_results, ".stream_results(\"C\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(split_k, ".split_k(k, groups = 8)",
-                    (detail::takes<void(OneLoop, NamedArgument), Given...> ||
-                     detail::takes<void(OneLoop, NamedArgument, NamedArgument), Given...>))
-  WEFT_STEP_REFUSED(bake_values, ".bake_values(m.inner)", (detail::takes<void(OneLoop, ...), Given...>))
+                    (detail::takes<void(LoopGiven, NamedArgument), Given...> ||
+                     detail::takes<void(LoopGiven, NamedArgument, NamedArgument), Given...>))
+  WEFT_STEP_REFUSED(bake_values, ".bake_values(m.inner)", (detail::takes<void(LoopGiven, ...), Given...>))
 
   /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
   /// keeps that place; others get this one. A knob that the rewrite cannot take as a symbol stands in the

@@ -51,12 +51,16 @@ std::optional<Reason> require_knob_name(const ir::Program& program, const std::v
 }
 
 std::optional<Reason> check_word(const Parameter& parameter, const Step& step, std::size_t index,
-                                 const std::string& marked) {
+                                 const std::string& marked, bool for_gpu) {
   const std::string word = value_of(step.arguments[index]);
   if (std::ranges::find(parameter.words, word) != parameter.words.end()) return std::nullopt;
+  // What no step of a GPU can do with any program is not proposed for one.
+  constexpr std::string_view of_cpus = "shifted";
+  std::vector<std::string_view> fitting(parameter.words.begin(), parameter.words.end());
+  if (for_gpu) std::erase(fitting, of_cpus);
   std::string words;
-  for (const std::string_view& each : parameter.words) {
-    words += words.empty() ? "" : &each == &parameter.words.back() ? " or " : ", ";
+  for (const std::string_view& each : fitting) {
+    words += words.empty() ? "" : &each == &fitting.back() ? " or " : ", ";
     words += each;
   }
   Step right = step;
@@ -198,7 +202,8 @@ std::optional<Reason> require_range(const Argument& argument, std::int64_t least
   return std::nullopt;
 }
 
-std::optional<Reason> check_values(const StepKind& kind, const Step& step, const ir::Program& program) {
+std::optional<Reason> check_values(const StepKind& kind, const Step& step, const ir::Program& program,
+                                   bool for_gpu) {
   std::vector<ir::Knob> knobs = program.knobs;
   std::string loop;
   for (std::size_t i = 0; i < step.arguments.size(); ++i) {
@@ -206,7 +211,7 @@ std::optional<Reason> check_values(const StepKind& kind, const Step& step, const
     const Parameter& parameter = *parameter_of(kind, step, i);
     if (parameter.kind == ParameterKind::loop && loop.empty()) loop = value_of(argument);
     if (parameter.kind == ParameterKind::word) {
-      if (auto refused = check_word(parameter, step, i, loop)) return refused;
+      if (auto refused = check_word(parameter, step, i, loop, for_gpu)) return refused;
     }
     const Reason otherwise{parameter.precondition,
                            {},

@@ -54,7 +54,8 @@ std::optional<Reason> require_range(const Argument& argument, std::int64_t least
                                     const Reason& otherwise);
 /// The same, of all numbers of a well-formed step; and that words are ones of its row, and knobs have names
 /// that nothing else of the program has.
-std::optional<Reason> check_values(const StepKind& kind, const Step& step, const ir::Program& program);
+std::optional<Reason> check_values(const StepKind& kind, const Step& step, const ir::Program& program,
+                                   bool for_gpu);
 
 /// The knobs of the step that its rewrite does not take as symbols, each once.
 std::vector<std::string> replayed_knobs(const Step& step);

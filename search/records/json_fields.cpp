@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/bytes.h>
 #include <weft/search/records/json_fields.h>
 
 #include <algorithm>
@@ -49,6 +50,8 @@ nlohmann::ordered_json parse_json(std::string_view text, const JsonOrigin& origi
     const auto line = 1 + std::ranges::count(before, '\n');
     const std::size_t begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
     const std::string place = joined(origin.file, fmt::format("line {}, column {}", line, end - begin + 1));
+    if (const std::string comma = io::end_after_comma(text, end); !comma.empty())
+      throw UserError(origin.what, place, comma, "another value, or no comma");
     std::string found = text.empty() ? "an empty file"
                         : end == text.size()
                             ? "the text ends in the middle of a value"

@@ -129,8 +129,7 @@ std::array<std::int64_t, 2> output_of(const Convolution& c) {
     const std::int64_t reach = c.dilation[i] * (c.filter[i] - 1) + 1;
     const std::int64_t padded = c.image[i] + 2 * c.pad[i];
     if (padded < reach) {
-      throw UserError("the filter does not fit the image",
-                      i == 0 ? "convolution, height" : "convolution, width",
+      throw UserError("the filter does not fit the image", i == 0 ? "height" : "width",
                       fmt::format("image {}, pad {}, filter {}, dilation {}", c.image[i], c.pad[i],
                                   c.filter[i], c.dilation[i]),
                       fmt::format("image + 2 pad, here {}, of at least dilation * (filter - 1) + 1, here {}: "

@@ -11,6 +11,7 @@
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
+#include <weft/search/tool/sizes.h>
 #include <weft/search/trials/best_file.h>
 
 #include <algorithm>
@@ -49,6 +50,9 @@ void refuse_idle_flags(const ProblemOptions& options) {
     throw UserError("the operation has no use for a flag", std::string(flag), "--op " + options.op,
                     fmt::format("--op {}, or no {}", operations, flag));
   }
+  if (!options.schedule.empty() && options.recipe != automatic)
+    throw UserError("--schedule and --recipe exclude one another", "--schedule " + options.schedule,
+                    "--recipe " + options.recipe, "one of them");
   if (!options.c.empty() && !options.beta)
     throw UserError("the old output is not read", "--c " + options.c, "no --beta", "--beta 1, or no --c");
   if (!options.tensor.empty() && is_made_weights(options.weights))
@@ -116,18 +120,6 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   return epilogue;
 }
 
-/// Square filters that so many columns can be of: "1x1, 3x3 or 5x5".
-std::string filters_of(std::int64_t columns) {
-  std::string text = "1x1";
-  std::string last;
-  for (const std::int64_t side : {3, 5, 7, 9, 11}) {
-    if (columns % (side * side) != 0) continue;
-    if (!last.empty()) text += ", " + last;
-    last = fmt::format("{}x{}", side, side);
-  }
-  return last.empty() ? text : text + " or " + last;
-}
-
 Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& matrix) {
   Convolution c;
   c.filters = matrix.rows;
@@ -168,7 +160,7 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
 Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
   refuse_idle_flags(options);
   if (options.op == "conv2d")
-    return convolution_algorithm(convolution_of(options, matrix), dtype, epilogue_of(options));
+    return algorithm_of_image(convolution_of(options, matrix), dtype, epilogue_of(options), options.image);
   if (options.op == "spmv")
     return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
   if (options.op != "spmm" && options.op != "linear")
@@ -431,7 +423,6 @@ SpaceProblem make_space_problem(const ProblemOptions& options) {
 
 Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
                        const Target& target) {
-  if (options.recipe != automatic) parse_recipe(options.recipe);
   Schedule schedule(algorithm, problem.weights, target);
   const auto best = best_of(options);
   if (best)

@@ -86,8 +86,13 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
   if (!recipe.is_format(weights.format()))
     refuse_it(fmt::format("weights in {}{}", weights.format().text(),
                           halves ? std::string() : fmt::format(" of {}", name_of(weights.dtype()))),
-              fmt::format("{}--format {}", halves ? "" : "--dtype f16 or bf16, with ", recipe.formats));
-  if (!halves) refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f16 or bf16");
+              halves ? fmt::format("--format {}", recipe.formats)
+                     : fmt::format("--dtype f16 or --dtype bf16, with no --format or with --format {}",
+                                   recipe.formats));
+  if (!halves)
+    refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f16 or --dtype bf16");
+  if (recipe.name == "cpu_code" && weights.dtype() != DType::f32)
+    refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f32, or --recipe cpu_rows");
 }
 
 }  // namespace
@@ -131,7 +136,7 @@ Schedule schedule_by_recipe(const RecipeChoice& choice, const Algorithm& algorit
       refuse_with_knob_left_out(refused, recipe.knobs, choice.point, write);
     }
   };
-  Schedule chosen = tried();
+  Schedule chosen = of_option("--recipe " + choice.text, tried);
   if (is_left_to_default(recipe, chosen))
     throw UserError(
         fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,

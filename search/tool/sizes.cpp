@@ -4,6 +4,7 @@
 #include <weft/search/tool/sizes.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::tool {
 namespace {
@@ -73,6 +74,32 @@ std::vector<SizeRange> parse_sizes(std::string_view text) {
     ranges.push_back(range_of(text.substr(0, comma)));
     if (comma == std::string_view::npos) return ranges;
     text.remove_prefix(comma + 1);
+  }
+}
+
+std::string filters_of(std::int64_t columns) {
+  std::string text = "1x1";
+  std::string last;
+  for (const std::int64_t side : {3, 5, 7, 9, 11}) {
+    if (columns % (side * side) != 0) continue;
+    if (!last.empty()) text += ", " + last;
+    last = fmt::format("{}x{}", side, side);
+  }
+  return last.empty() ? text : text + " or " + last;
+}
+
+Algorithm algorithm_of_image(const Convolution& convolution, DType dtype, const Epilogue& epilogue,
+                             const std::string& image) {
+  try {
+    return convolution_algorithm(convolution, dtype, epilogue);
+  } catch (const UserError& error) {
+    UserError::Report report = error.report();
+    if (!report.where.starts_with("height") && !report.where.starts_with("width")) throw;
+    report.where = fmt::format("--image {}, {}", image, report.where);
+    constexpr std::string_view word = ": pad ";
+    if (const auto place = report.accepted.find(word); place != std::string::npos)
+      report.accepted.replace(place, word.size(), ": --pad ");
+    throw UserError(std::move(report));
   }
 }
 

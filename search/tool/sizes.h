@@ -1,7 +1,8 @@
-// Which sizes a kernel is for, as --n of weft export says it.
+// Sizes on the command line: which ones a kernel is for, as --n of weft export says it, and those of images.
 #pragma once
 
 #include <weft/dsl/algorithm.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cstdint>
 #include <string>
@@ -22,6 +23,14 @@ struct SizeRange {
 /// "1:512", "8:4096:8", "4096", or several joined by commas. UserError for what cannot be read, for sizes
 /// below 1, and for a range with no multiple in it.
 std::vector<SizeRange> parse_sizes(std::string_view text);
+
+/// Square filters that so many columns can be of: "1x1, 3x3 or 5x5".
+std::string filters_of(std::int64_t columns);
+
+/// As convolution_algorithm(); where the filter does not fit the image, the UserError names --image, which
+/// says `image`.
+Algorithm algorithm_of_image(const Convolution& convolution, DType dtype, const Epilogue& epilogue,
+                             const std::string& image);
 
 /// The algorithm with another extent for an index, in every operand that it stands alone in.
 Algorithm with_size(Algorithm algorithm, const std::string& index, const Extent& extent);

@@ -271,7 +271,7 @@ int finish(const TuneVerb& options, const TuneResult& result, const TrialProblem
   return result.best ? exit_ok : exit_failed;
 }
 
-int search(TuneVerb options) {
+int searched(TuneVerb options) {
   options.tune.measure.measure = measure_named(options.measure);
   TuneOptions tune_with = tune_options(options);
   const ProgressStyle style = progress_style_named(options.progress);
@@ -295,6 +295,19 @@ int search(TuneVerb options) {
     fmt::print(stderr, "{} of {} trials were in {} already\n", result.status.resumed, result.status.trials,
                options.database);
   return finish(options, result, problem, target, file);
+}
+
+/// Leaves no empty database behind where what was asked is refused.
+int search(const TuneVerb& options) {
+  std::error_code none;
+  const bool is_there = std::filesystem::exists(options.database, none);
+  try {
+    return searched(options);
+  } catch (const UserError&) {
+    if (!is_there && std::filesystem::is_empty(options.database, none))
+      std::filesystem::remove(options.database, none);
+    throw;
+  }
 }
 
 /// What a measured plan brought, into the database.

@@ -47,5 +47,9 @@ std::span<const KnobField<HbEllKnobs>> hb_ell_knobs();
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(hb_ell, const HbEllKnobs& = {}, CallPlace = {})
+WEFT_KNOB_REFUSED(
+    hb_ell,
+    ".tile_m, .tile_n, .tile_k, .warp_m, .warp_n, .stages and .groups in this order, such as {.tile_n "
+    "= 64, .stages = 3}")
 
 }  // namespace weft

@@ -31,6 +31,8 @@ std::span<const KnobField<CpuCode>> cpu_code_knobs();
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuCode& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})
+WEFT_KNOB_REFUSED(cpu_code,
+                  ".rows, .columns, .lines and .threads in this order, such as {.rows = 8, .columns = 64}")
 
 /// The knobs with those that are 0 chosen.
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,

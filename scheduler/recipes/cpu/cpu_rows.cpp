@@ -114,16 +114,20 @@ void refuse(const Algorithm& algorithm, const char* found, const char* accepted)
   throw UserError("knobs of cpu_rows exclude one another", algorithm.text(), found, accepted);
 }
 
+void refuse_knob(const Algorithm& algorithm, const char* found, const char* accepted) {
+  throw UserError("a knob of cpu_rows does not fit the algorithm", algorithm.text(), found, accepted);
+}
+
 void require_together(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm) {
   const bool by_rows = knobs.order == CpuOrder::rows;
   if (knobs.copy == CpuCopy::panel && (by_rows || nest.vectors.empty()))
     refuse(algorithm, "copy = panel, which every row would make again", "order = panels");
   if (knobs.copy == CpuCopy::image && nest.others.empty())
-    refuse(algorithm, "copy = image, where no loop goes over images", "copy = panel or none");
+    refuse_knob(algorithm, "copy = image, where no loop goes over images", "copy = panel or none");
   if (knobs.threads == CpuThreads::panels && (by_rows || nest.vectors.empty()))
     refuse(algorithm, "threads = panels, which stand inside of rows", "order = panels, or threads = rows");
   if (knobs.rows > 1 && nest.lines.empty())
-    refuse(algorithm, "rows beyond 1", "a convolution, or weights in dense");
+    refuse_knob(algorithm, "rows beyond 1", "a convolution, or weights in dense");
 }
 
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

@@ -58,6 +58,9 @@ std::span<const KnobField<CpuRows>> cpu_rows_knobs();
 Schedule cpu_rows(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuRows& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_rows, const CpuRows& = {}, CallPlace = {})
+WEFT_KNOB_REFUSED(
+    cpu_rows,
+    ".panel, .rows, .groups, .copy, .order and .threads in this order, such as {.panel = 32, .rows = 2}")
 
 /// Which loop of an algorithm is what to the recipe.
 struct CpuNest {

@@ -64,5 +64,10 @@ std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs();
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(shfl_bw, const ShflBwKnobs& = {}, CallPlace = {})
+WEFT_KNOB_REFUSED(
+    shfl_bw,
+    ".tile_m, .tile_n, .tile_k, .stages, .instruction, .warp_m, .warp_n, .groups, .line, .producers, "
+    ".producer_registers, .consumer_registers, .blocks and .cluster in this order, such as {.tile_m "
+    "= 64, .stages = 3}")
 
 }  // namespace weft

@@ -24,5 +24,10 @@ namespace weft {
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(v_n_m, const ShflBwKnobs& = {}, CallPlace = {})
+WEFT_KNOB_REFUSED(
+    v_n_m,
+    ".tile_m, .tile_n, .tile_k, .stages, .instruction, .warp_m, .warp_n, .groups, .line, .producers, "
+    ".producer_registers, .consumer_registers, .blocks and .cluster in this order, such as {.tile_m "
+    "= 64, .stages = 3}")
 
 }  // namespace weft

@@ -89,6 +89,10 @@ std::span<const KnobField<SparseRtKnobs>> sparsert_knobs();
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(sparsert, const SparseRtKnobs& = {}, CallPlace = {})
+WEFT_KNOB_REFUSED(
+    sparsert,
+    ".form, .rows, .threads, .groups, .columns, .lanes, .places, .parts, .panel_rows, .lines, .image, "
+    ".order, .chunk and .depth in this order, such as {.rows = 16, .groups = 2}")
 
 /// Whether blocks of so many rows as they come have such unequal numbers of entries that dealing is worth it.
 /// `begin`: the first entry of each row, and the end of the last.

@@ -1,4 +1,4 @@
-// expect: weft: the factors of the sum have different element types
+// expect: weft: the factors of the sum have different element types; found: f16 and f32
 // fix: const Tensor<f16, 2> B("B", {5, 6});
 #include <weft/dsl/assignment.h>
 

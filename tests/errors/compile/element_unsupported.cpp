@@ -1,5 +1,5 @@
-// expect: weft: an element type is not one of f16, bf16, f32 and f64
-// fix: const Tensor<f32, 2> A("A", {4, 5}), B("B", {5, 6}), C("C", {4, 6});
+// expect: weft: an element type is not one of f16, bf16, f32 and f64; found: an 8-bit integer
+// fix: const Tensor<f32, 2, sparse> A("A", {4, 5});
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -9,6 +9,7 @@ WEFT_INDEX(n);
 WEFT_INDEX(k);
 
 Algorithm program() {
-  const Tensor<int, 2> A("A", {4, 5}), B("B", {5, 6}), C("C", {4, 6});  // here
+  const Tensor<std::int8_t, 2, sparse> A("A", {4, 5});  // here
+  const Tensor<f32, 2> B("B", {5, 6}), C("C", {4, 6});
   return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
 }

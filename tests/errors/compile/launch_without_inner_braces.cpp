@@ -1,4 +1,4 @@
-// expect: weft: a kernel is not called with what it takes
+// expect: weft: a kernel is not called with what it takes; found: arrays by name without braces of their own
 // expect: {{{"B", &b}, {"C", &c}}, {}}
 // fix: kernel(Device::cpu(), {{{"B", &b}, {"C", &c}}, {}});
 #include <weft/backends/kernel.h>

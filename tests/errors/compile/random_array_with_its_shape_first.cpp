@@ -1,4 +1,4 @@
-// expect: weft: random_array is not given what it takes
+// expect: weft: random_array is given its shape before its element type
 // expect: random_array(DType::f32, {64, 96}, 1)
 // fix: return random_array(DType::f32, {64, 96}, 1);
 #include <weft/formats/random.h>

@@ -1,4 +1,5 @@
 // expect: weft: the sparse operand is not indexed with output indices first
+// expect: found: a sparse operand without an index that is summed over
 // fix: return algorithm("program", C(m, n) = sum(k, z, W(m, k, z) * B(k, z, n)));
 #include <weft/dsl/assignment.h>
 

@@ -1,4 +1,5 @@
 // expect: weft: the sparse operand is not indexed with output indices first
+// expect: found: a sparse operand whose first index is one that is summed over
 // fix: return algorithm("program", C(m, n) = sum(k, Tensor<f16, 2, sparse>("A", {4, 5})(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 

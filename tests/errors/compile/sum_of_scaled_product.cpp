@@ -1,4 +1,4 @@
-// expect: weft: a sum takes a product of two accesses
+// expect: weft: a sum takes a product of two accesses; found: an expression that is more than a product
 // fix: return algorithm("program", C(m, n) = alpha * sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 

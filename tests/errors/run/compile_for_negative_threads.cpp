@@ -1,3 +1,4 @@
+// expect: a kernel cannot have that number of threads
 // expect: -4 threads
 // expect: or 0 for one a core
 // fix:   compile(test::spmm_schedule("cpu"), {.threads = 4});

@@ -1,6 +1,6 @@
 // expect: there is no such knob
 // expect: TuneOptions::limits
-// expect: width; did you mean width?
+// expect: accepted: width
 // fix: options.limits = {{"width", {"16"}}};
 #include "illegal_program.h"
 #include "illegal_recipe.h"

@@ -1,5 +1,5 @@
 // expect: sm_81
-// expect: sm_80
+// expect: accepted: sm_75, sm_80
 // fix:   Device::simulator("sm_80");
 #include <weft/backends/runtime/device.h>
 

@@ -1,4 +1,4 @@
-// expect: shared, registers or shifted
+// expect: accepted: shared or registers, as in
 // expect: .stage(
 // expect: program spmm
 // fix: spmm_schedule("sm_80").stage("B", shared, at = n);

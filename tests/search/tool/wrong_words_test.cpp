@@ -49,6 +49,7 @@ class WrongWordsTest : public ::testing::Test {
     write_npy((folder() / "large.npy").string(), Array::of(std::vector<float>{1, 70000, 2, 3}));
     write_npy((folder() / "filter.npy").string(), random_array(DType::f32, {4, 2, 3, 3}, 1));
     std::filesystem::current_path(folder());
+    std::ofstream("steps.json") << R"([{"step": "split", "arguments": [["n", 4]]}])";
   }
   static void TearDownTestSuite() {
     std::filesystem::current_path("/");
@@ -176,7 +177,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"plot trials.jsonl -o speed.png", "a name that ends with .svg"},
       {"export --weights w.npy --n 8 --archs sm80", "accepted: sm_75, sm_80"},
       {"verify --weights w.npy --n 8 --format csr --recipe shfl_bw --device sim:sm_80",
-       "--dtype f16 or bf16, with --format shfl_bw:V=64"},
+       "--dtype f16 or --dtype bf16, with no --format or with --format shfl_bw:V=64"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
 }
@@ -199,6 +200,13 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesTheOption) {
       {"bench --suite w.npy", "where:    --suite, w.npy, line 1\n"},
       {"export --weights w.npy --n 8 --archs sm_80 --name signal -o ffn", "(--name)"},
       {"predict --tree w.npy --weights w.npy --n 8", "where:    --tree, w.npy, "},
+      {"verify --weights filter.npy --op conv2d --image 2x2", "where:    --image 2x2, height"},
+      {"verify --weights w.npy --n 8 --recipe cpu_rows:panel=32,copy=image",
+       "where:    --recipe cpu_rows:panel=32,copy=image, "},
+      {"verify --weights w.npy --n 8 --dtype f16 --recipe cpu_code:rows=8",
+       "where:    --recipe cpu_code:rows=8\n"},
+      {"verify --weights w.npy --n 8 --schedule empty.json --recipe default",
+       "--schedule and --recipe exclude one another"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
 }
@@ -215,9 +223,18 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
       {"export --weights w.npy --n 512:1 --archs sm_80 -o ffn", "is between them: 1:512"},
       {"export --weights w.npy --n 9:15:8 --archs sm_80 -o ffn", "is between them: 9:15"},
       {"db best w.npy", R"("\x93NUMPY)"},
+      {"verify --weights filter.npy --op conv2d --image 2x2", ": --pad 1 would do"},
+      {"verify --weights w.npy --n 8 --dtype f16 --recipe cpu_code:rows=8",
+       "--dtype f32, or --recipe cpu_rows, or --recipe default"},
+      {"inspect steps.json", "weft run --schedule steps.json reads this one"},
       {"run --weights w.npy --n 8 --schedule w.npy", R"("\x93NUMPY)"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, ARefusedSearchLeavesNoDatabase) {
+  expect_usage({"tune --weights w.npy --n 8 --measure model --db refused.jsonl --set nosuch=1", "nosuch"});
+  EXPECT_FALSE(std::filesystem::exists("refused.jsonl"));
 }
 
 /// Legal, and hardly meant: told beside the answer.
@@ -245,7 +262,7 @@ TEST_F(WrongWordsTest, ANamedRecipeIsFollowedOrRefused) {
       {"compile --weights w.npy --n 8 --recipe hb_ell -o out", "--format hb_ell"},
       {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe sparsert --format ell", "--format csr"},
       {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw --format shfl_bw:V=16",
-       "--dtype f16 or bf16"},
+       "--dtype f16 or --dtype bf16"},
       {"verify --weights w.npy --n 8 --recipe sparsert", "a GPU: --device sim:sm_90a"},
       {"compile --weights w.npy --n 8 --target cpu --recipe sparsert -o out", "a GPU: --device sim:sm_90a"},
       {"verify --weights w.npy --n 8 --recipe ''", "there is no such recipe"},
