@@ -77,7 +77,7 @@ std::optional<std::int64_t> distance_of_rows(const ir::Store& store, const EachR
 
 constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, bytes_of_value = 4;
 constexpr std::int64_t most_bytes_of_piece = 28 * 1024;
-constexpr std::int64_t kept_in_cache = 0;  ///< bytes of code and values, beside the operands
+constexpr std::int64_t kept_in_cache = 600 * 1024;  ///< bytes of code and values, beside the operands
 
 }  // namespace
 
