@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/timing.h>
 #include <weft/dsl/arithmetic.h>
-#include <weft/search/choice/choice.h>
 #include <weft/search/measure/trial_problem.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
-
-#include "product_study_cases.h"
 
 namespace weft {
 namespace {
@@ -79,12 +76,10 @@ double magnitude(const Array& array) {
 
 }  // namespace
 
-Format format_of_point(const KnobValues& point, const SuiteCase& chosen) {
-  return packed_format({format_of_weights(chosen), recipe_named(recipe_of(chosen)), point});
-}
-
-std::string_view recipe_of(const SuiteCase& chosen) {
-  return chosen.pattern ? "v_n_m" : "shfl_bw";
+Format format_of_point(const KnobValues& point, std::int64_t group_rows) {
+  Format format = formats::shfl_bw({.rows = std::min(point.at("tile_m"), group_rows)});
+  format.parameters["k"] = point.at("tile_k");
+  return format;
 }
 
 std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const std::vector<Format>& formats,
@@ -100,10 +95,10 @@ std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const std
   for (const Format& format : formats) made->packed->in(format);
   made->checker = std::make_shared<Checker>(made->workload, products_of_check);
   TrialProblem problem;
-  problem.what = {made->workload.algorithm, matrix, format_of_weights(chosen)};
+  problem.what = {made->workload.algorithm, matrix, formats::shfl_bw({.rows = chosen.group_rows})};
   problem.columns = chosen.problem.n;
   made->record = record_for(problem, target, measure, device);
-  made->record.recipe = recipe_of(chosen);
+  made->record.recipe = "shfl_bw";
   made->record.problem.words.erase("algorithm");
   return made;
 }
@@ -203,7 +198,7 @@ Record ProductTrials::trial(const StudiedKernel& studied) {
     record.shared_bytes = resources->shared_bytes;
     record.spill_bytes = resources->spill_bytes;
   }
-  const Format format = format_of_point(studied.point, product_->chosen);
+  const Format format = format_of_point(studied.point, product_->chosen.group_rows);
   const Arguments arguments{{{"B", &product_->b}, {"C", &product_->c}}, {}, product_->packed->in(format)};
   const LaunchData data = launch_data(*studied.kernel, arguments);
   std::vector<DeviceMemory> workspaces;

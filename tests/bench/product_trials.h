@@ -18,7 +18,7 @@
 
 namespace weft {
 
-/// A product on the host, with everything that its trials share.
+/// A product of row groups on the host, with everything that its trials share.
 struct MeasuredProduct {
   SuiteCase chosen;
   Workload workload;
@@ -34,12 +34,10 @@ std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const std
                                               const Target& target, const DeviceDescription* device,
                                               const std::string& measure);
 
-/// shfl_bw, or v_n_m for weights that keep two of four columns.
-std::string_view recipe_of(const SuiteCase& chosen);
-/// The format in which a kernel of this point of the case's recipe takes its weights.
-Format format_of_point(const KnobValues& point, const SuiteCase& chosen);
+/// The format in which a kernel of this point takes weights in groups of `group_rows`.
+Format format_of_point(const KnobValues& point, std::int64_t group_rows);
 
-/// A kernel of any weights, and the point of its recipe that it is made of.
+/// A kernel of any weights, and the point of shfl_bw that it is made of.
 struct StudiedKernel {
   KnobValues point;
   std::optional<Kernel> kernel;

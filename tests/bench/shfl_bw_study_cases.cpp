@@ -1,4 +1,4 @@
-#include "product_study_cases.h"
+#include "shfl_bw_study_cases.h"
 
 #include <weft/search/model/draw.h>
 
@@ -21,13 +21,6 @@ std::int64_t most_elements(const SuiteProblem& problem) {
   return std::max({problem.m * problem.k, problem.k * problem.n, problem.m * problem.n});
 }
 
-/// Two of every four of `of` columns that groups of the case's rows keep; of four, rows by themselves.
-void prune_in_pairs(SuiteCase& one, std::int64_t of) {
-  one.pattern = PairPattern{of == 4 ? 0 : one.group_rows, of};
-  one.sparsity = one.pattern->sparsity();
-  one.group_rows = 0;
-}
-
 std::vector<SuiteCase> drawn_cases(const StudyCases& options, Random& random) {
   constexpr std::int64_t most = std::int64_t{1} << 23;
   constexpr std::size_t widths_of_matrix = 3;
@@ -42,7 +35,6 @@ std::vector<SuiteCase> drawn_cases(const StudyCases& options, Random& random) {
     one.problem.k = sizes[draw_below(random, sizes.size())];
     one.sparsity = 1 - densities[draw_below(random, densities.size())];
     one.group_rows = least_group << draw_below(random, 3);
-    if (options.recipe == "v_n_m") prune_in_pairs(one, std::int64_t{4} << draw_below(random, 4));
     std::vector<std::int64_t> some = widths;
     shuffle(some, random);
     some.resize(std::min(some.size(), widths_of_matrix));
@@ -57,13 +49,11 @@ std::vector<SuiteCase> drawn_cases(const StudyCases& options, Random& random) {
 /// Whole matrices, until there are as many products as are asked for.
 std::vector<SuiteCase> suite_cases(const StudyCases& options, Random& random) {
   constexpr std::int64_t most = std::int64_t{1} << 25;
-  std::map<std::tuple<std::int64_t, std::int64_t, double, std::string>, std::vector<SuiteCase>> of_matrix;
+  std::map<std::tuple<std::int64_t, std::int64_t, double, std::int64_t>, std::vector<SuiteCase>> of_matrix;
   for (const SuiteCase& one : cases_of(read_suite(options.suite))) {
     const SuiteProblem& p = one.problem;
-    const bool is_in_pairs = options.recipe == "v_n_m";
-    const bool fits = is_in_pairs ? one.pattern.has_value() : one.group_rows >= least_group;
-    if (!fits || p.n % 8 != 0 || most_elements(p) > most) continue;
-    of_matrix[{p.m, p.k, one.sparsity, format_of_weights(one).text()}].push_back(one);
+    if (one.group_rows < least_group || p.n % 8 != 0 || most_elements(p) > most) continue;
+    of_matrix[{p.m, p.k, one.sparsity, one.group_rows}].push_back(one);
   }
   std::vector<std::vector<SuiteCase>> matrices;
   for (auto& [matrix, widths] : of_matrix) matrices.push_back(std::move(widths));
@@ -76,10 +66,6 @@ std::vector<SuiteCase> suite_cases(const StudyCases& options, Random& random) {
 }
 
 }  // namespace
-
-Format format_of_weights(const SuiteCase& chosen) {
-  return chosen.pattern ? chosen.pattern->format() : formats::shfl_bw({.rows = chosen.group_rows});
-}
 
 std::vector<SuiteCase> study_cases(const StudyCases& options) {
   Random random(options.seed);

@@ -1,23 +1,21 @@
-// Every configuration of shfl_bw or v_n_m that is worth trying on hundreds of products: what the predictor
-// learns from, and is judged by (Castro, Andrade, Fraguela, STuning-DL, IEEE Access 2024, section V). A
-// kernel is compiled once for a configuration and a pattern, with all sizes given at launch, and runs every
-// problem of it; all of each output is compared before it is timed (product_trials.h). Writes one record a
-// trial:
+// Every configuration of shfl_bw that is worth trying on hundreds of products: what the predictor learns
+// from, and is judged by (Castro, Andrade, Fraguela, STuning-DL, IEEE Access 2024, section V). A kernel is
+// compiled once for a configuration and V, with all sizes given at launch, and runs every problem of that V;
+// all of each output is compared before it is timed (product_trials.h). Writes one record a trial:
 //
-//   product_study --suite shfl_bw_linear.json --out study.jsonl --seconds 280
+//   shfl_bw_study --suite shfl_bw_linear.json --out study.jsonl --seconds 280
 //   weft train --db study.jsonl -o tree.json
 //
-// All problems of a pattern, a V or V:2:M, are measured with the same configurations: the space that is worth
-// trying, of those that differ in little only one; what the recipe chooses for any of the problems; and some
-// feasible ones by chance (--others), to see what the space leaves out. A configuration that fails costs a
-// record, and is not tried again. Without a GPU, to see that it works:
+// All problems of a V are measured with the same configurations: the space that is worth trying, of those
+// that differ in little only one; what the recipe chooses for any of the problems; and some feasible ones by
+// chance (--others), to see what the space leaves out. A configuration that fails costs a record, and is not
+// tried again. Without a GPU, to see that it works:
 // --device sim:sm_90a --problems 2 --configurations 3 --others 1 --largest 256
 #include <fmt/format.h>
 #include <weft/backends/parse_device.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/draw.h>
-#include <weft/search/model/known_error.h>
 #include <weft/search/records/record_file.h>
 #include <weft/search/tool/options.h>
 #include <weft/weft.h>
@@ -34,8 +32,8 @@
 #include <sstream>
 #include <thread>
 
-#include "product_study_cases.h"
 #include "product_trials.h"
+#include "shfl_bw_study_cases.h"
 
 namespace weft {
 namespace {
@@ -99,58 +97,29 @@ void add_by_chance(std::set<KnobValues>& chosen, std::vector<KnobValues> from, s
   }
 }
 
-/// Of weights with the pattern of the case.
-Space space_of_any_product(SuiteCase example, const Target& target) {
-  example.problem.m = 256;
-  example.problem.k = 512;
-  example.problem.n = 64;
-  const Workload small = make_workload(example, DType::f16, {});
-  const SpaceProblem problem{any_product(), std::make_shared<const WeightMatrix>(small.matrix),
-                             format_of_weights(example)};
-  return space_of(std::string(recipe_of(example)), problem, target);
+Space space_of_any_product(std::int64_t group, const Target& target) {
+  const ShflBwWeights example =
+      shfl_bw_weights({.rows = 2 * group, .columns = 64, .sparsity = 0.5, .group_rows = group});
+  const SpaceProblem problem{any_product(), std::make_shared<const WeightMatrix>(example.matrix),
+                             formats::shfl_bw({.rows = group})};
+  return space_of("shfl_bw", problem, target);
 }
 
-/// What is known of the problems of a pattern before anything is measured.
-struct KnownProblems {
-  std::set<KnobValues> usual;  ///< what the recipe chooses for any of them
-  std::vector<ProblemSummary> problems;
-};
-
-/// In turns of the problems, the point of the next least expected time of each.
-void add_likely(std::set<KnobValues>& chosen, const std::vector<KnobValues>& from, std::size_t count,
-                const KnownProblems& known, const Space& space, const Target& target) {
-  std::vector<std::vector<std::size_t>> orders;
-  for (const ProblemSummary& problem : known.problems) {
-    const Ceilings ceilings = ceilings_of(problem.dtype, target);
-    std::vector<double> expected;
-    for (const KnobValues& point : from)
-      expected.push_back(expected_time(problem, space.format(), space.recipe(), point, target, ceilings));
-    std::vector<std::size_t>& order = orders.emplace_back(numbers_below(from.size()));
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i]; });
-  }
-  for (std::size_t place = 0; place < from.size(); ++place) {
-    for (const std::vector<std::size_t>& order : orders) {
-      if (count == 0) return;
-      count -= chosen.insert(from[order[place]]).second ? 1 : 0;
-    }
-  }
-}
-
-std::vector<StudiedKernel> points_of(const std::string& pattern, const KnownProblems& known,
-                                     const Options& options, const Space& space, const Target& target) {
+std::vector<StudiedKernel> points_of(std::int64_t group, const std::set<KnobValues>& usual,
+                                     const Options& options, const Space& space) {
   const Points worth_trying = space.worth_trying(), feasible = space.feasible();
   const std::vector<KnobValues> different = representatives(worth_trying);
   Random random(options.cases.seed + 2);
   std::set<KnobValues> chosen;
-  add_likely(chosen, different, options.configurations, known, space, target);
-  for (const KnobValues& point : known.usual) {
+  add_by_chance(chosen, different, options.configurations, random);
+  for (const KnobValues& point : usual) {
     if (space.violated(point) == nullptr) chosen.insert(point);
   }
   add_by_chance(chosen, representatives(feasible), options.others, random);
   fmt::print(
       stderr,
-      "{}: {} points, {} feasible, {} worth trying, {} of different tiles, {} of the recipe; {} chosen\n",
-      pattern, space.size(), feasible.size(), worth_trying.size(), different.size(), known.usual.size(),
+      "V = {}: {} points, {} feasible, {} worth trying, {} of different tiles, {} of the recipe; {} chosen\n",
+      group, space.size(), feasible.size(), worth_trying.size(), different.size(), usual.size(),
       chosen.size());
   std::vector<StudiedKernel> compiled;
   for (const KnobValues& point : chosen) compiled.push_back({point, {}, {}});
@@ -171,24 +140,18 @@ void in_parallel(std::size_t count, const Options& options, Work&& work) {
 
 SpaceProblem problem_of(const Workload& workload, const SuiteCase& chosen) {
   return {workload.algorithm, std::make_shared<const WeightMatrix>(workload.matrix),
-          format_of_weights(chosen)};
+          formats::shfl_bw({.rows = chosen.group_rows})};
 }
 
-/// A case, and what the recipe chooses for it; nothing where the space does not have it.
-struct Known {
-  ProblemSummary problem;
-  std::optional<KnobValues> usual;
-};
-std::vector<Known> known_of(const std::vector<SuiteCase>& cases, const Target& target,
-                            const Options& options) {
-  std::vector<Known> known(cases.size());
+/// What the recipe chooses for each case; nothing where the space does not have it.
+std::vector<std::optional<KnobValues>> usual_points(const std::vector<SuiteCase>& cases, const Target& target,
+                                                    const Options& options) {
+  std::vector<std::optional<KnobValues>> points(cases.size());
   in_parallel(cases.size(), options, [&](std::size_t i) {
     const Workload workload = make_workload(cases[i], DType::f16, {});
-    known[i].problem = summary_of(workload.algorithm, workload.matrix, format_of_weights(cases[i]));
-    known[i].usual =
-        space_of(std::string(recipe_of(cases[i])), problem_of(workload, cases[i]), target).usual();
+    points[i] = space_of("shfl_bw", problem_of(workload, cases[i]), target).usual();
   });
-  return known;
+  return points;
 }
 
 void compile_all(std::vector<StudiedKernel>& all, const Space& space, const Options& options) {
@@ -211,32 +174,29 @@ class Study {
     if (reply.end != WorkerReply::End::answered)
       throw RuntimeError(options.device + ": " + reply.text + " " + reply.said);
     target_ = &target_named(reply.text);
-    known_ = known_of(cases_, *target_, options);
-    std::map<std::string, KnownProblems> of_pattern;
-    std::map<std::string, Space> spaces;
+    usual_ = usual_points(cases_, *target_, options);
+    std::map<std::int64_t, std::set<KnobValues>> usual_of_group{{32, {}}, {64, {}}, {128, {}}};
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      const std::string pattern = format_of_weights(cases_[i]).text();
-      KnownProblems& known = of_pattern[pattern];
-      known.problems.push_back(known_[i].problem);
-      if (known_[i].usual) known.usual.insert(*known_[i].usual);
-      if (!spaces.contains(pattern)) spaces.emplace(pattern, space_of_any_product(cases_[i], *target_));
+      if (usual_[i]) usual_of_group[cases_[i].group_rows].insert(*usual_[i]);
     }
-    std::map<std::string, std::future<std::vector<StudiedKernel>>> points;
-    for (const auto& [pattern, space] : spaces) {
-      points[pattern] = std::async(std::launch::async, [&] {
-        return points_of(pattern, of_pattern.at(pattern), options, space, *target_);
+    std::map<std::int64_t, std::future<std::vector<StudiedKernel>>> points;
+    std::map<std::int64_t, Space> spaces;
+    for (const std::int64_t group : {32, 64, 128}) {
+      Space& space = spaces.emplace(group, space_of_any_product(group, *target_)).first->second;
+      points[group] = std::async(std::launch::async, [&, group] {
+        return points_of(group, usual_of_group.at(group), options, space);
       });
     }
-    for (auto& [pattern, some] : points) kernels_[pattern] = some.get();
-    for (const auto& [pattern, space] : spaces) {
-      if (!options.list) compile_pattern(pattern, space);
+    for (auto& [group, some] : points) kernels_[group] = some.get();
+    for (const auto& [group, space] : spaces) {
+      if (!options.list) compile_group(group, space);
     }
   }
 
   void list() const {
-    for (const auto& [pattern, kernels] : kernels_) {
+    for (const auto& [group, kernels] : kernels_) {
       for (const StudiedKernel& one : kernels)
-        fmt::print("{} {}\n", pattern, nlohmann::json(one.point).dump());
+        fmt::print("V={} {}\n", group, nlohmann::json(one.point).dump());
     }
   }
 
@@ -246,9 +206,9 @@ class Study {
     for (; done < cases_.size() && clock_.seconds() < options_.seconds; ++done) {
       measure(done, file);
       const SuiteCase& one = cases_[done];
-      fmt::print(stderr, "[{}/{}] {}x{}x{} {:.0f} % {}: {} trials, {} failed, {:.1f} s\n", done + 1,
+      fmt::print(stderr, "[{}/{}] {}x{}x{} {:.0f} % V={}: {} trials, {} failed, {:.1f} s\n", done + 1,
                  cases_.size(), one.problem.m, one.problem.k, one.problem.n, 100 * (1 - one.sparsity),
-                 format_of_weights(one).text(), trials_, failed_, clock_.seconds());
+                 one.group_rows, trials_, failed_, clock_.seconds());
     }
     fmt::print("{} problems, {} trials, {} failed, {} of them wrong, {:.0f} s\n", done, trials_, failed_,
                wrong_, clock_.seconds());
@@ -259,20 +219,20 @@ class Study {
   static constexpr double limit_seconds = 20;
   static constexpr std::size_t products_ahead = 6;
 
-  void compile_pattern(const std::string& pattern, const Space& space) {
-    std::vector<StudiedKernel>& kernels = kernels_[pattern];
+  void compile_group(std::int64_t group, const Space& space) {
+    std::vector<StudiedKernel>& kernels = kernels_[group];
     compile_all(kernels, space, options_);
     for (const StudiedKernel& one : kernels) {
-      if (!one.kernel) fmt::print(stderr, "{}: {}: {}\n", pattern, space.text(one.point), one.failure);
+      if (!one.kernel) fmt::print(stderr, "V = {}: {}: {}\n", group, space.text(one.point), one.failure);
     }
     const auto failed = std::ranges::count_if(kernels, [](const StudiedKernel& one) { return !one.kernel; });
-    fmt::print(stderr, "{}: {} kernels compiled, {} failed, after {:.0f} s\n", pattern,
+    fmt::print(stderr, "V = {}: {} kernels compiled, {} failed, after {:.0f} s\n", group,
                std::ssize(kernels) - failed, failed, clock_.seconds());
   }
 
   /// All kernels of a problem. Records are written while the next trial runs.
   void measure(std::size_t problem, RecordFile& file) {
-    std::vector<StudiedKernel>& kernels = kernels_of(problem);
+    std::vector<StudiedKernel>& kernels = kernels_.at(cases_[problem].group_rows);
     std::optional<Record> last;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (!kernels[i].kernel) continue;
@@ -282,7 +242,7 @@ class Study {
       last = finished(problem, i);
       ++trials_;
       if (last->status == TrialStatus::correct) continue;
-      fmt::print(stderr, "{} {}: {} {}\n", format_of_weights(cases_[problem]).text(), text_of_config(*last),
+      fmt::print(stderr, "V={} {}: {} {}\n", cases_[problem].group_rows, text_of_config(*last),
                  name_of(last->status), last->message);
       ++failed_;
       wrong_ += last->status == TrialStatus::correctness ? 1 : 0;
@@ -298,17 +258,10 @@ class Study {
     if (reply.end == WorkerReply::End::answered) return record_of(reply.text);
     const bool late = reply.end == WorkerReply::End::timed_out;
     Record record = make_product(cases_[problem], {}, *target_, nullptr, measure_name())->record;
-    record.config = kernels_of(problem)[kernel].point;
+    record.config = kernels_.at(cases_[problem].group_rows)[kernel].point;
     record.status = late ? TrialStatus::timeout : TrialStatus::runtime;
     record.message = late ? fmt::format("no end within {} s", limit_seconds) : reply.text + " " + reply.said;
     return record;
-  }
-
-  const std::vector<StudiedKernel>& kernels_of(std::size_t problem) const {
-    return kernels_.at(format_of_weights(cases_[problem]).text());
-  }
-  std::vector<StudiedKernel>& kernels_of(std::size_t problem) {
-    return kernels_.at(format_of_weights(cases_[problem]).text());
   }
 
   std::string measure_name() const { return options_.device.starts_with("sim") ? "sim" : "gpu"; }
@@ -330,18 +283,17 @@ class Study {
       products_.erase(problem);
       at_ = problem;
     }
-    const StudiedKernel& studied = kernels_of(problem)[kernel];
+    const StudiedKernel& studied = kernels_.at(cases_[problem].group_rows)[kernel];
     Record record = trials_on_device_->trial(studied);
-    record.strategy =
-        known_[problem].usual && *known_[problem].usual == studied.point ? "recipe" : "exhaustive";
+    record.strategy = usual_[problem] && *usual_[problem] == studied.point ? "recipe" : "exhaustive";
     return json_of(record);
   }
 
   std::unique_ptr<MeasuredProduct> product(std::size_t problem) const {
     const SuiteCase& chosen = cases_[problem];
     std::map<std::string, Format> formats;
-    for (const StudiedKernel& one : kernels_of(problem)) {
-      const Format format = format_of_point(one.point, chosen);
+    for (const StudiedKernel& one : kernels_.at(chosen.group_rows)) {
+      const Format format = format_of_point(one.point, chosen.group_rows);
       formats.emplace(format.text(), format);
     }
     std::vector<Format> all;
@@ -353,8 +305,8 @@ class Study {
   Clock clock_;
   std::vector<SuiteCase> cases_;
   const Target* target_ = nullptr;
-  std::vector<Known> known_;
-  std::map<std::string, std::vector<StudiedKernel>> kernels_;  ///< by pattern
+  std::vector<std::optional<KnobValues>> usual_;
+  std::map<std::int64_t, std::vector<StudiedKernel>> kernels_;
   std::optional<Worker> worker_;
   std::size_t trials_ = 0, wrong_ = 0, failed_ = 0;
   // In the worker.
@@ -369,20 +321,15 @@ class Study {
 
 int main(int argc, char** argv) {
   weft::Options options;
-  CLI::App app("Every configuration of shfl_bw or v_n_m on hundreds of products.");
-  app.add_option("--recipe", options.cases.recipe)
-      ->check(CLI::IsMember({"shfl_bw", "v_n_m"}))
-      ->capture_default_str();
+  CLI::App app("Every configuration of shfl_bw on hundreds of products.");
   app.add_option("--device", options.device, "cuda, cuda:1 or sim:sm_90a")->capture_default_str();
   app.add_option("--out", options.output, "records are appended here")->capture_default_str();
   app.add_option("--problems", options.cases.drawn, "to draw")->capture_default_str();
-  app.add_option("--suite", options.cases.suite,
-                 "a suite with V or patterns, whose layers come beside those drawn");
+  app.add_option("--suite", options.cases.suite, "a suite with V, whose layers come beside those drawn");
   app.add_option("--layers", options.cases.of_suite, "of the suite, by chance")->capture_default_str();
   app.add_option("--configurations", options.configurations,
-                 "of each pattern: so many of those worth trying that are expected to be the fastest; all of "
-                 "them if left out");
-  app.add_option("--others", options.others, "of each pattern: feasible configurations by chance beside them")
+                 "of each V: so many by chance of those worth trying; all of them if left out");
+  app.add_option("--others", options.others, "of each V: feasible configurations by chance beside them")
       ->capture_default_str();
   app.add_option("--largest", options.cases.largest, "M, K and N")
       ->check(CLI::Range(256, 1 << 20))
@@ -391,7 +338,7 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "kernels compiled at the same time")->capture_default_str();
   app.add_option("--rounds", options.rounds, "samples of a time")->capture_default_str();
   app.add_option("--seed", options.cases.seed, "of what is drawn")->capture_default_str();
-  app.add_flag("--list", options.list, "print the configurations of each pattern, and measure nothing");
+  app.add_flag("--list", options.list, "print the configurations of each V, and measure nothing");
   CLI11_PARSE(app, argc, argv);
   try {
     weft::Study study(options);
@@ -401,7 +348,7 @@ int main(int argc, char** argv) {
     }
     return study();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "product_study: {}\n", error.what());
+    fmt::print(stderr, "shfl_bw_study: {}\n", error.what());
     return 2;
   }
 }
