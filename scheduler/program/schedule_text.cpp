@@ -110,7 +110,8 @@ class Reader {
       const std::size_t column = byte - (before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1) + 1;
       const std::string place = fmt::format("line {}, column {}", line, column);
       if (const std::string end = io::end_after_comma(text, byte); !end.empty())
-        refuse("a schedule is no JSON", fmt::format("{}, at {}", end, place), "another step or argument, or no comma");
+        refuse("a schedule is no JSON", fmt::format("{}, at {}", end, place),
+               "another step or argument, or no comma");
       refuse("a schedule is no JSON",
              byte == text.size() ? "the end of the text at " + place
                                  : fmt::format("{} at {}", io::in_quotes(text.substr(byte, 12)), place),
