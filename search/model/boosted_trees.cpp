@@ -4,7 +4,6 @@
 #include <weft/search/model/draw.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 

@@ -149,9 +149,10 @@ bool has_learnt_times(std::string_view recipe, const Target& target) {
 
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings) {
-  const double modelled = modelled_time(problem, format, recipe, point, target, ceilings);
-  if (!has_learnt_times(recipe, target)) return modelled;
+  if (!has_learnt_times(recipe, target))
+    return modelled_time(problem, format, recipe, point, target, ceilings);
   const Bound bound = bound_of(problem, recipe, point, target, ceilings);
+  const double modelled = usual_error_of_bound(problem, format, recipe, point) * bound.microseconds;
   return modelled * shipped_times().correction({problem, format, recipe, point, bound, modelled});
 }
 
@@ -160,8 +161,9 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
                                                  const Target& target) {
   if (!was_measured(target) || (uses_tensor_cores(recipe) && !target.architecture_specific))
     return std::nullopt;
+  // Those of times that were learnt.
   for (const ErrorOfChosen& one : errors_of_chosen) {
-    if (one.recipe == recipe && one.of_halves == is_half(problem.dtype) &&
+    if (has_learnt_times(recipe, target) && one.recipe == recipe && one.of_halves == is_half(problem.dtype) &&
         one.of_images == problem.convolution)
       return one.error;
   }

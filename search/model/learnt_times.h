@@ -63,9 +63,9 @@ struct LearntTimes {
 std::string json_of(const LearntTimes& times);
 LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 
-/// Of sm_90a, from the study of what there is to choose from (docs/measurements/choice.md). It is what
-///     learn_times docs/data/h100_choice_study.jsonl -o search/model/h100_times.json
-/// of tests/bench writes. Read once.
+/// Of sm_90a, from two studies of what there is to choose from (docs/measurements/choice.md). It is what
+///     learn_times h100_choice_study.jsonl h100_choice_study_2.jsonl -o search/model/h100_times.json
+/// of tests/bench writes of the files in docs/data. Read once.
 const LearntTimes& shipped_times();
 
 }  // namespace weft
