@@ -174,12 +174,15 @@ void optimize_straight_line(llvm::Module& module, llvm::TargetMachine& machine) 
   passes.run(module, analyses.modules);
 }
 
-std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine, Code code) {
+namespace {
+
+std::string emitted(llvm::Module& module, llvm::TargetMachine& machine, Code code,
+                    llvm::CodeGenFileType type) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  internal_check(!machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile),
-                 "LLVM has no printer of assembly for " + module.getTargetTriple());
+  internal_check(!machine.addPassesToEmitFile(passes, stream, nullptr, type),
+                 "LLVM writes no such file for " + module.getTargetTriple());
   StraightLineGate gate;
   llvm::LLVMContext& context = module.getContext();
   llvm::OptPassGate& before = context.getOptPassGate();
@@ -187,6 +190,16 @@ std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine, Code
   passes.run(module);
   context.setOptPassGate(before);
   return text.str().str();
+}
+
+}  // namespace
+
+std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine, Code code) {
+  return emitted(module, machine, code, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string object_of(llvm::Module& module, llvm::TargetMachine& machine) {
+  return emitted(module, machine, Code::any, llvm::CodeGenFileType::ObjectFile);
 }
 
 void throw_if(llvm::Error error, const std::string& what) {

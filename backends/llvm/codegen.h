@@ -27,6 +27,9 @@ std::string text_of(const llvm::Module& module);
 /// Assembly (for NVPTX: PTX). The module is changed on the way and of no use afterwards.
 std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine, Code code = Code::any);
 
+/// The bytes of an object file, likewise.
+std::string object_of(llvm::Module& module, llvm::TargetMachine& machine);
+
 /// Errors of LLVM as RuntimeError, "what: text".
 void throw_if(llvm::Error error, const std::string& what);
 

@@ -3,10 +3,12 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
+#include <weft/backends/llvm/code_memory.h>
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/cpu.h>
 #include <weft/backends/llvm/cpu_module.h>
@@ -158,6 +160,7 @@ KeptScratch& scratch_of_thread() {
 struct CpuCode::State {
   ThreadProgram program;
   CpuOptions options;
+  CodeMemory memory;  // before the engine, which uses it to its end
   std::unique_ptr<llvm::orc::LLJIT> jit;
   Entry entry = nullptr;
   std::size_t scratch_bytes = 0;
@@ -186,8 +189,17 @@ CpuCode compile_for_cpu(const ThreadProgram& program, const CpuOptions& options)
   state->worker_bytes = static_cast<std::size_t>(compiled.emitted.worker_scratch_bytes);
 
   builder.setCodeGenOptLevel(machine->getOptLevel());
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
   // One engine a kernel: it costs a millisecond and gives its memory back when the kernel goes.
-  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(builder)).create();
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(std::move(builder))
+                 .setObjectLinkingLayerCreator([memory = &state->memory](llvm::orc::ExecutionSession& session,
+                                                                         const llvm::Triple&) {
+                   return std::make_unique<llvm::orc::RTDyldObjectLinkingLayer>(
+                       session, [memory] { return std::make_unique<llvm::SectionMemoryManager>(memory); });
+                 })
+                 .create();
   if (!jit) throw_if(jit.takeError(), "LLVM cannot compile in this process");
   state->jit = std::move(*jit);
   llvm::orc::JITDylib& library = state->jit->getMainJITDylib();
@@ -203,6 +215,13 @@ CpuCode compile_for_cpu(const ThreadProgram& program, const CpuOptions& options)
       state->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(compiled.module), std::move(context))),
       "LLVM refuses a module");
   auto entry = state->jit->lookup("weft_entry");
+  if (state->memory.is_refused()) {
+    llvm::consumeError(entry.takeError());
+    throw RuntimeError(
+        "the code of " + program.program.name +
+        " cannot run: this system lets no memory become executable, nor maps executable pages from a "
+        "file without a name; weft export --archs x86-64-v3,x86-64-v4 writes code that cc builds");
+  }
   if (!entry) throw_if(entry.takeError(), "the code of " + program.program.name + " cannot be linked");
   state->entry = entry->toPtr<Entry>();
 

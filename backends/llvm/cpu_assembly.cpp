@@ -2,6 +2,7 @@
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/cpu_assembly.h>
 #include <weft/backends/llvm/cpu_module.h>
+#include <weft/backends/llvm/symbols.h>
 #include <weft/dsl/errors.h>
 
 #include <array>
@@ -24,36 +25,6 @@ std::unique_ptr<llvm::TargetMachine> machine_of(const std::string& processor) {
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, processor, "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                   llvm::CodeGenOptLevel::Aggressive));
-}
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-    text.replace(at, what.size(), by);
-}
-
-/// Gives everything that the module defines a name that begins with the entry's. Sums that are assembly of
-/// their own have their names in the module's text, too.
-void rename(llvm::Module& module, const AssemblySymbols& symbols) {
-  constexpr std::string_view of_sums = "weft_sum_";
-  for (llvm::Function& function : module) {
-    const std::string name = function.getName().str();
-    if (function.isIntrinsic()) continue;
-    const bool is_entry = name == "weft_entry", is_loop = name == "weft_parallel_for";
-    if (is_entry || is_loop) {
-      function.setName(is_entry ? symbols.entry : symbols.parallel_loop);
-      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
-    } else if (name.starts_with(of_sums)) {
-      function.setName(symbols.entry + "_" + name);
-      function.setDSOLocal(true);
-    } else if (function.hasLocalLinkage()) {
-      function.setName(symbols.entry + "_" + name);
-    }
-  }
-  for (llvm::GlobalVariable& array : module.globals())
-    if (array.hasInternalLinkage()) array.setName(symbols.entry + "_" + array.getName().str());
-  std::string sums = module.getModuleInlineAsm();
-  replace_all(sums, of_sums, symbols.entry + "_" + std::string(of_sums));
-  module.setModuleInlineAsm(sums);
 }
 
 /// Lines that belong to a whole file: its name, its compiler, whether its stack is code.
@@ -87,7 +58,7 @@ CpuAssembly assembly_for(const ThreadProgram& program, const std::string& proces
   const auto machine = machine_of(processor);
   llvm::LLVMContext context;
   const CpuModule made = cpu_module(context, program, *machine, level);
-  rename(*made.module, symbols);
+  name_symbols(*made.module, symbols);
   return {with_own_labels(assembly_of(*made.module, *machine), symbols.entry), made.emitted.scratch_bytes,
           made.emitted.worker_scratch_bytes};
 }

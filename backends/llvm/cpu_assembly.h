@@ -1,18 +1,13 @@
 // Thread-level programs as assembly that programs without weft are linked with.
 #pragma once
 
+#include <weft/backends/llvm/assembly_symbols.h>
 #include <weft/scheduler/passes/lower.h>
 
 #include <cstdint>
 #include <string>
 
 namespace weft::llvm_backend {
-
-/// Names in assembly for other programs.
-struct AssemblySymbols {
-  std::string entry;  ///< the function that starts the kernel; what is local to the text begins with it, too
-  std::string parallel_loop;  ///< the function that the text calls for parallel loops
-};
 
 /// What a kernel is for a program that has neither LLVM nor weft. Both functions of AssemblySymbols are as
 /// Emitted says, and hidden: the linker finds them, other libraries do not.

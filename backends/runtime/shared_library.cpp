@@ -137,7 +137,10 @@ std::vector<fs::path> toolkit_folders() {
   return all;
 }
 
-std::vector<fs::path> python_package_folders() {
+namespace {
+
+/// Where the Python installations that are on PATH, active, or the user's have their lib folders.
+std::vector<std::string> python_roots() {
   std::vector<std::string> roots;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const std::string root = environment(variable);
@@ -148,14 +151,25 @@ std::vector<fs::path> python_package_folders() {
   }
   if (const std::string home = environment("HOME"); !home.empty()) roots.push_back(home + "/.local");
   roots.insert(roots.end(), {"/usr/local", "/usr"});
+  return roots;
+}
 
+}  // namespace
+
+std::vector<fs::path> python_package_folders() {
   std::vector<fs::path> found;
-  for (const std::string& root : roots) {
+  for (const std::string& root : python_roots()) {
     for (const char* packages : {"site-packages", "dist-packages"})
       append_matches(found, root + "/lib/python3*/" + packages + "/nvidia/*");
   }
   std::vector<fs::path> all;
   for (const fs::path& folder : found) append_new(all, folder);
+  return all;
+}
+
+std::vector<fs::path> processor_library_folders() {
+  std::vector<fs::path> all;
+  for (const std::string& root : python_roots()) append_new(all, fs::path(root) / "lib");
   return all;
 }
 

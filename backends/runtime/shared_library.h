@@ -82,6 +82,9 @@ std::vector<std::filesystem::path> toolkit_folders();
 /// wheels bring libraries and headers there.
 std::vector<std::filesystem::path> python_package_folders();
 
+/// The lib folders of the same Python installations: wheels of oneDNN and MKL bring their libraries there.
+std::vector<std::filesystem::path> processor_library_folders();
+
 /// Folders in which NVIDIA's libraries may lie, of both kinds.
 std::vector<std::filesystem::path> library_folders();
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,7 @@ Target cpu() {
   if (has_wide_vectors()) target.vector_bytes = 64;
   target.first_cache_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, target.first_cache_bytes);
   target.second_cache_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, target.second_cache_bytes);
+  target.threads = std::max(1U, std::thread::hardware_concurrency());
   return target;
 }
 
@@ -72,6 +74,7 @@ Target processor_level(std::string name, std::int64_t vector_bytes) {
   target.processor = name;
   target.name = std::move(name);
   target.vector_bytes = vector_bytes;
+  target.threads = 1;
   return target;
 }
 

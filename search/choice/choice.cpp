@@ -406,9 +406,11 @@ Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseT
   });
 }
 
-AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
+AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& wanted,
                        const ChoiceOptions& options, const KernelOptions& kernel, CallPlace place) {
   return user_call(place, [&] {
+    Target target = wanted;
+    if (kernel.threads > 0 && !target.is_gpu()) target.threads = kernel.threads;
     Choice choice = choose(algorithm, weights, target, options);
     const Kernel made = first_that_fits(choice, [&](const Way& way) {
       return compile(schedule_of_way(way, algorithm, weights, nullptr, target), kernel);

@@ -122,7 +122,8 @@ struct AutoKernel {
   std::shared_ptr<const SparseTensor> weights;
   Kernel kernel;
 };
-/// The kernel of the first way that fits: one whose schedule or code is refused gives way to the next.
+/// The kernel of the first way that fits: one whose schedule or code is refused gives way to the next. Where
+/// `kernel` says how many threads there are, it is made for so many.
 AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
                        const ChoiceOptions& options = {}, const KernelOptions& kernel = {},
                        CallPlace place = {});

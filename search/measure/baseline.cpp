@@ -49,9 +49,9 @@ class ContestantRun {
 };
 
 /// `trusted` gets the first right result, where one is wanted.
-std::vector<Baseline> of_vendors(const Workload& workload, const Checker& checker, const Format& format,
-                                 const Device& device, const MeasureOptions& options,
-                                 std::optional<Array>* trusted) {
+std::vector<Baseline> of_libraries(const Workload& workload, const Checker& checker, const Format& format,
+                                   const Device& device, const MeasureOptions& options,
+                                   std::optional<Array>* trusted) {
   const auto group = format.parameters.find("V");
   SuiteCase chosen{workload.problem, workload.matrix.sparsity(), 1};
   Suite suite;
@@ -64,12 +64,13 @@ std::vector<Baseline> of_vendors(const Workload& workload, const Checker& checke
     chosen.group_rows = group->second;
     suite.group_rows = {group->second};
   }
+  if (workload.problem.convolution) suite.problems = {workload.problem};
   const DenseType arithmetic = *dense_type_of(workload.dtype);
   const Libraries libraries(device);
   const auto operands = std::make_shared<const Operands>(device, workload);
   std::vector<Baseline> all;
   ContestantRun run(device, options);
-  for (const Contestant& contestant : vendor_contestants(suite, libraries, arithmetic)) {
+  for (const Contestant& contestant : library_contestants(suite, device, libraries)) {
     if (contestant.variants.empty()) continue;
     try {
       std::optional<Baseline> found;
@@ -115,18 +116,24 @@ std::vector<Baseline> of_weft(TrialProblem& problem, const OutputCheck& check, c
 std::vector<Baseline> measure_baselines(TrialProblem& problem, const OutputCheck& check, const Device& device,
                                         const Target& target, const MeasureOptions& options,
                                         std::optional<Array>& trusted) {
-  if (device.is_cuda() && check.workload() != nullptr && dense_type_of(check.workload()->dtype))
-    return of_vendors(*check.workload(), *check.checker(), problem.what.format, device, options,
-                      check.wants_trusted() ? &trusted : nullptr);
-  if (const auto product = device.is_cuda() ? problem.product() : std::nullopt;
-      product && dense_type_of(product->dtype)) {
-    // Libraries add some of what follows a sum for nothing, and none needs less than its product.
-    std::vector<Baseline> all = of_vendors(*product, Checker(*product, options.budget), problem.what.format,
-                                           device, options, nullptr);
-    for (Baseline& one : all) one.name += ", the product alone";
-    if (!all.empty()) return all;
-  }
   const bool by_meaning = device.kind() == DeviceKind::cpu && target.is_gpu();
+  const bool has_libraries = device.is_cuda() || (device.kind() == DeviceKind::cpu && !by_meaning);
+  std::vector<Baseline> all;
+  if (has_libraries && check.workload() != nullptr && dense_type_of(check.workload()->dtype)) {
+    all = of_libraries(*check.workload(), *check.checker(), problem.what.format, device, options,
+                       check.wants_trusted() ? &trusted : nullptr);
+  } else if (has_libraries && dense_type_of(problem.output().dtype)) {
+    // Libraries add some of what follows a sum for nothing, and none needs less than its product.
+    const auto alone = problem.convolution ? problem.images() : problem.product();
+    if (alone)
+      all = of_libraries(*alone, Checker(*alone, options.budget), problem.what.format, device, options,
+                         nullptr);
+    const bool alone_is_all = problem.what.algorithm.result.kind == Term::Kind::sum;
+    for (Baseline& one : all) {
+      if (!alone_is_all) one.name += problem.convolution ? ", the convolution alone" : ", the product alone";
+    }
+  }
+  if (!all.empty()) return all;
   return of_weft(problem, check, device, by_meaning ? target_named("cpu") : target, options);
 }
 

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/checker.h>
 #include <weft/search/measure/contestants.h>
+#include <weft/search/measure/processor_contestants.h>
 #include <weft/search/measure/vendor_contestants.h>
 
 #include <exception>
@@ -55,36 +56,18 @@ class Kernels {
   std::map<const Workload*, Built> built_;
 };
 
-/// Images of a workload, which are nchw, as the kernel takes them.
-Array turned(const Array& images, ImageLayout layout) {
-  const std::vector<std::int64_t>& shape = images.shape();
-  if (layout == ImageLayout::chwn) return batch_innermost(images);
-  if (layout == ImageLayout::nchw) return images;
-  return channels_last(images, shape[0], shape[1], shape[2] * shape[3])
-      .reshaped({shape[0], shape[2], shape[3], shape[1]});
-}
-
-/// The inverse. Channels that are last come to the front of the pixels by turning once more.
-Array turned_back(const Array& images, ImageLayout layout) {
-  const std::vector<std::int64_t>& shape = images.shape();
-  if (layout == ImageLayout::chwn) return batch_outermost(images);
-  if (layout == ImageLayout::nchw) return images;
-  return channels_last(images, shape[0], shape[1] * shape[2], shape[3])
-      .reshaped({shape[0], shape[3], shape[1], shape[2]});
-}
-
 Run weft_run(const Kernel& kernel, const SharedOperands& operands, ImageLayout layout) {
   const Workload& workload = operands->workload();
   if (!workload.problem.convolution) layout = ImageLayout::nchw;
-  Array b = turned(*workload.b, layout);
-  Array c = turned(workload.empty_output(), layout);
+  Array b = laid_out(*workload.b, layout);
+  Array c = laid_out(workload.empty_output(), layout);
   Arguments arguments;
   arguments.tensors = {{"B", &b}, {"C", &c}};
   const BoundKernel bound = kernel.bind(operands->device(), arguments);
   const auto output = [bound, operands, layout, like = c] {
     Array result = like;
     bound.download("C", result);
-    return turned_back(result, layout);
+    return channels_first(result, layout);
   };
   return {[bound](StreamHandle stream) { bound.launch(stream); }, [bound] { bound.poison_output(); }, output};
 }
@@ -122,7 +105,9 @@ Libraries::Libraries(const Device& device)
     : cublas(opened<Dense>(device, no_cublas)),
       cusparse(opened<Cusparse>(device, no_cusparse)),
       cusparselt(opened<Cusparselt>(device, no_cusparselt)),
-      cudnn(opened<Cudnn>(device, no_cudnn)) {}
+      cudnn(opened<Cudnn>(device, no_cudnn)),
+      blas(Blas::open_all(device, &no_blas)),
+      onednn(opened<Onednn>(device, no_onednn)) {}
 
 std::vector<std::string> Libraries::versions() const {
   std::vector<std::string> all;
@@ -133,6 +118,8 @@ std::vector<std::string> Libraries::versions() const {
   add(cusparse);
   add(cusparselt);
   add(cudnn);
+  for (const Blas& one : blas) all.push_back(one.version());
+  if (blas.empty()) add(onednn);
   return all;
 }
 
@@ -179,12 +166,18 @@ Contestant contestant_of_kernels(const Suite& suite,
   return contestant;
 }
 
+std::vector<Contestant> library_contestants(const Suite& suite, const Device& device,
+                                            const Libraries& libraries) {
+  if (device.kind() == DeviceKind::cpu) return processor_contestants(suite, libraries);
+  if (!device.is_cuda()) return {};
+  return vendor_contestants(suite, libraries, dense_type_of(suite.dtype).value_or(DenseType::f32));
+}
+
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep) {
   const DenseType own = dense_type_of(suite.dtype).value_or(DenseType::f32);
-  std::vector<Contestant> all;
-  if (device.is_cuda()) all = vendor_contestants(suite, libraries, own);
+  std::vector<Contestant> all = library_contestants(suite, device, libraries);
   for (const MeasuredRecipe& recipe : recipes) {
     if (!recipe.is_for(suite)) continue;
     Contestant contestant{"weft " + recipe.name, ContestantKind::weft, own};

@@ -1,10 +1,12 @@
 // Who computes a workload: weft's recipes and the vendor's libraries.
 #pragma once
 
+#include <weft/backends/runtime/libraries/blas.h>
 #include <weft/backends/runtime/libraries/cudnn.h>
 #include <weft/backends/runtime/libraries/cusparse.h>
 #include <weft/backends/runtime/libraries/cusparselt.h>
 #include <weft/backends/runtime/libraries/libraries.h>
+#include <weft/backends/runtime/libraries/onednn.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/measure/operands.h>
 #include <weft/search/measure/recipes.h>
@@ -55,16 +57,18 @@ struct Contestant {
   std::function<Workload(const SuiteCase&, const Workload&)> own_weights = {};
 };
 
-/// The vendor's libraries, as far as they are there.
+/// The libraries of a device, the vendor's or a processor's, as far as they are there.
 struct Libraries {
   explicit Libraries(const Device& device);
 
   // Before the libraries, whose opening writes them.
-  std::string no_cublas, no_cusparse, no_cusparselt, no_cudnn;  ///< why one is not there
+  std::string no_cublas, no_cusparse, no_cusparselt, no_cudnn, no_blas, no_onednn;  ///< why one is not there
   std::optional<Dense> cublas;
   std::optional<Cusparse> cusparse;
   std::optional<Cusparselt> cusparselt;
   std::optional<Cudnn> cudnn;
+  std::vector<Blas> blas;
+  std::optional<Onednn> onednn;
 
   std::vector<std::string> versions() const;
 };
@@ -74,13 +78,17 @@ struct Sweep {
   std::string points = {};  ///< those whose names hold this; empty: all
 };
 
+/// The libraries of a device as contestants of a suite, those that contestants_of() begins with.
+std::vector<Contestant> library_contestants(const Suite& suite, const Device& device,
+                                            const Libraries& libraries);
+
 /// The contestants of a suite: the dense product at the precision of the weights first, which is what the
 /// others are compared with, then the vendor's others, then those of weft's recipes that are for such
 /// weights. Unstructured weights: TF32 where they are f32, and cuSPARSE CSR. Weights in groups: the dense
 /// product with dense random weights and with the pruned ones, cuSPARSE Blocked-ELL and cuSPARSELt 2:4 with
-/// weights of their own. Weights of a pattern: the same without Blocked-ELL. On a device without the
-/// libraries weft's alone. With a `sweep` a recipe enters with the points of its space that are worth trying.
-/// `libraries` must outlive the result.
+/// weights of their own. Weights of a pattern: the same without Blocked-ELL. On a processor its dense
+/// libraries (processor_contestants.h). On a device without libraries weft's alone. With a `sweep` a recipe
+/// enters with the points of its space that are worth trying. `libraries` must outlive the result.
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep = {});

@@ -35,18 +35,27 @@ Array channels_last(const Array& array, std::int64_t outer, std::int64_t channel
   return turned;
 }
 
-Array batch_innermost(const Array& array) {
-  const std::vector<std::int64_t>& shape = array.shape();
+Array laid_out(const Array& images, ImageLayout layout) {
+  const std::vector<std::int64_t>& shape = images.shape();
   internal_check(shape.size() == 4, "no array of images");
-  return channels_last(array, 1, shape[0], shape[1] * shape[2] * shape[3])
-      .reshaped({shape[1], shape[2], shape[3], shape[0]});
+  if (layout == ImageLayout::nchw) return images;
+  if (layout == ImageLayout::chwn)
+    return channels_last(images, 1, shape[0], shape[1] * shape[2] * shape[3])
+        .reshaped({shape[1], shape[2], shape[3], shape[0]});
+  return channels_last(images, shape[0], shape[1], shape[2] * shape[3])
+      .reshaped({shape[0], shape[2], shape[3], shape[1]});
 }
 
-Array batch_outermost(const Array& array) {
-  const std::vector<std::int64_t>& shape = array.shape();
+// Channels that are last come to the front of the pixels by turning once more.
+Array channels_first(const Array& images, ImageLayout layout) {
+  const std::vector<std::int64_t>& shape = images.shape();
   internal_check(shape.size() == 4, "no array of images");
-  return channels_last(array, 1, shape[0] * shape[1] * shape[2], shape[3])
-      .reshaped({shape[3], shape[0], shape[1], shape[2]});
+  if (layout == ImageLayout::nchw) return images;
+  if (layout == ImageLayout::chwn)
+    return channels_last(images, 1, shape[0] * shape[1] * shape[2], shape[3])
+        .reshaped({shape[3], shape[0], shape[1], shape[2]});
+  return channels_last(images, shape[0], shape[1] * shape[2], shape[3])
+      .reshaped({shape[0], shape[3], shape[1], shape[2]});
 }
 
 std::uint64_t Operands::uploaded(DeviceMemory& memory, const void* data, std::size_t bytes) const {

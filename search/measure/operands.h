@@ -39,9 +39,9 @@ class Operands {
   mutable DeviceMemory dense_, b_, c_, row_begin_, column_, values_, dense_last_, b_last_;
 };
 
-/// [b, c, y, x] as [c, y, x, b], and back; elements are copied bit for bit. Of four dimensions.
-Array batch_innermost(const Array& array);
-Array batch_outermost(const Array& array);
+/// Images [b, c, y, x] in a layout, and back; elements are copied bit for bit. Of four dimensions.
+Array laid_out(const Array& images, ImageLayout layout);
+Array channels_first(const Array& images, ImageLayout layout);
 /// [outer, channels, pixels] as [outer, pixels, channels]; elements are copied bit for bit.
 Array channels_last(const Array& array, std::int64_t outer, std::int64_t channels, std::int64_t pixels);
 

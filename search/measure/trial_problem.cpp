@@ -3,6 +3,7 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/parts/product.h>
+#include <weft/search/measure/operands.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
@@ -95,6 +96,26 @@ std::optional<Workload> TrialProblem::product() const {
   workload.matrix = *what.matrix;
   workload.source = what.matrix->origin;
   workload.b = std::make_shared<const Array>(b);
+  return workload;
+}
+
+std::optional<Workload> TrialProblem::images() const {
+  if (!convolution) return std::nullopt;
+  const Array& given = tensors.at(what.algorithm.operands[dense_operand(what.algorithm)].name);
+  if (given.dtype() != output().dtype) return std::nullopt;
+  Workload workload;
+  workload.problem.id = "1";
+  workload.problem.m = what.matrix->rows;
+  workload.problem.k = what.matrix->columns;
+  workload.problem.n = columns;
+  workload.problem.convolution = *convolution;
+  workload.problem.convolution->layout = ImageLayout::nchw;
+  workload.problem.layout = convolution->layout;
+  workload.algorithm = convolution_algorithm(*workload.problem.convolution, output().dtype);
+  workload.dtype = output().dtype;
+  workload.matrix = *what.matrix;
+  workload.source = what.matrix->origin;
+  workload.b = std::make_shared<const Array>(channels_first(given, convolution->layout));
   return workload;
 }
 

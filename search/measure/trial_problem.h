@@ -22,8 +22,9 @@ struct TrialProblem {
   SpaceProblem what;
   std::map<std::string, Array> tensors;  ///< those of every dense operand, the output too
   std::map<std::string, double> scalars;
-  std::int64_t columns = 0;                   ///< columns of the equivalent dense product
-  std::map<std::string, std::string> source;  ///< the flags that make it again
+  std::int64_t columns = 0;                     ///< columns of the equivalent dense product
+  std::map<std::string, std::string> source;    ///< the flags that make it again
+  std::optional<Convolution> convolution = {};  ///< what the algorithm is before what follows its sum
 
   /// Borrows `tensors`.
   Arguments arguments();
@@ -35,6 +36,8 @@ struct TrialProblem {
   /// Nothing for algorithms that are no product of two matrices, C[m, n] = f(sum of A[m, k] B[k, n]), as they
   /// lie in memory.
   std::optional<Workload> product() const;
+  /// The convolution alone, with nchw images. Nothing for other problems.
+  std::optional<Workload> images() const;
 };
 
 /// What all trials of a problem have in common: problem, pattern, target, toolchain, source.

@@ -58,27 +58,6 @@ Variant cusparse_variant(const Cusparse& cusparse, DenseType type, std::string_v
   });
 }
 
-DenseConvolution dense_convolution(const Operands& operands, DenseType type, bool last) {
-  const Convolution& c = *operands.workload().problem.convolution;
-  DenseConvolution dense;
-  dense.batch = c.batch;
-  dense.channels = c.channels;
-  dense.filters = c.filters;
-  dense.image = c.image;
-  dense.filter = c.filter;
-  dense.pad = c.pad;
-  dense.stride = c.stride;
-  dense.dilation = c.dilation;
-  dense.groups = operands.workload().problem.image_groups;
-  dense.output = c.output();
-  dense.type = type;
-  dense.channels_last = last;
-  dense.image_address = last ? operands.b_channels_last() : operands.b();
-  dense.weights_address = last ? operands.dense_weights_channels_last() : operands.dense_weights();
-  dense.output_address = operands.c();
-  return dense;
-}
-
 Variant cudnn_variant(const Cudnn& cudnn, DenseType type, std::string_view algorithm, bool last) {
   return {fmt::format("{} {}", last ? "nhwc" : "nchw", algorithm),
           {},
@@ -175,6 +154,27 @@ std::uint64_t seed_of_shape(const Workload& workload) {
 }
 
 }  // namespace
+
+DenseConvolution dense_convolution(const Operands& operands, DenseType type, bool channels_last) {
+  const Convolution& c = *operands.workload().problem.convolution;
+  DenseConvolution dense;
+  dense.batch = c.batch;
+  dense.channels = c.channels;
+  dense.filters = c.filters;
+  dense.image = c.image;
+  dense.filter = c.filter;
+  dense.pad = c.pad;
+  dense.stride = c.stride;
+  dense.dilation = c.dilation;
+  dense.groups = operands.workload().problem.image_groups;
+  dense.output = c.output();
+  dense.type = type;
+  dense.channels_last = channels_last;
+  dense.image_address = channels_last ? operands.b_channels_last() : operands.b();
+  dense.weights_address = channels_last ? operands.dense_weights_channels_last() : operands.dense_weights();
+  dense.output_address = operands.c();
+  return dense;
+}
 
 Workload with_dense_weights(const SuiteCase& /*chosen*/, const Workload& workload) {
   const std::uint64_t seed = seed_of_shape(workload);

@@ -14,6 +14,9 @@ namespace weft {
 std::vector<Contestant> vendor_contestants(const Suite& suite, const Libraries& libraries,
                                            DenseType arithmetic);
 
+/// The workload's convolution as a library takes it, at the addresses of the operands.
+DenseConvolution dense_convolution(const Operands& operands, DenseType type, bool channels_last);
+
 /// Weights for contestants that cannot hold those of a structured case: the same shape and dense operand.
 Workload with_dense_weights(const SuiteCase& chosen, const Workload& workload);
 /// Random blocks at the same sparsity, of the size of a group and at most 64.

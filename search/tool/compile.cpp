@@ -1,5 +1,6 @@
 // weft compile: a kernel's program, PTX, CUDA source and resources as files.
 #include <fmt/format.h>
+#include <weft/backends/export/object.h>
 #include <weft/scheduler/recipes/list.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
@@ -29,6 +30,16 @@ std::vector<std::string> targets_of(const CompileVerb& options) {
   return {"cpu", "sm_80", "sm_90"};
 }
 
+/// What a program without weft is linked with, of a kernel for a CPU.
+void add_object(std::vector<std::string>& files, const Kernel& kernel, const std::string& folder) {
+  if (kernel.schedule().target().is_gpu()) return;
+  try {
+    for (const std::string& file : export_object(kernel, folder)) files.push_back(file);
+  } catch (const UserError& error) {
+    fmt::print(stderr, "note: no kernel.o: {}\n", error.what());
+  }
+}
+
 int run(const CompileVerb& options) {
   const std::vector<std::string> targets = targets_of(options);
   const Emitter emitter = emitter_named(options.emitter, std::ranges::any_of(targets, [](const auto& name) {
@@ -44,7 +55,8 @@ int run(const CompileVerb& options) {
     const Kernel kernel =
         kernel_of(problem.algorithm, problem, options.problem, target, {.emitter = emitter});
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
-    const std::vector<std::string> files = kernel.write_to(folder);
+    std::vector<std::string> files = kernel.write_to(folder);
+    add_object(files, kernel, folder);
     const auto& resources = kernel.resources();
     const auto number = [&](auto get) {
       return resources ? std::to_string(get(*resources)) : std::string("unknown");

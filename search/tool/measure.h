@@ -16,14 +16,15 @@ Timing time_kernel(const Device& device, const BoundKernel& kernel);
 
 /// The dense computation of the same problem on the same device.
 struct DenseTime {
-  std::string name;  ///< "cuBLAS f32", "weft, dense"
+  std::string name;  ///< "cuBLAS f32", "OpenBLAS f32", "weft, dense"
   BaselineOf whose = BaselineOf::library;
   Timing timing;
   Verification verification;
 };
 
-/// cuBLAS where the device has it and the problem is a matrix product; else weft's own kernel for the weights
-/// with every element stored. Verified before it is timed.
+/// A library of the device's where it has one and the problem is a matrix product, on a processor the fastest
+/// that is right; else weft's own kernel for the weights with every element stored. Verified before it is
+/// timed.
 std::optional<DenseTime> time_dense(const Device& device, const Problem& problem);
 
 /// Multiplications and additions of the stored weights, and of all weights.

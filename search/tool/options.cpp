@@ -410,6 +410,7 @@ Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for)
   make_tensors(problem, options);
   const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
   problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;
+  if (options.op == convolutions) problem.convolution = convolution_of(options, problem.matrix);
   return problem;
 }
 

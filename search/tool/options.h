@@ -98,6 +98,7 @@ struct Problem {
   Arguments arguments;             ///< borrows `tensors`
   std::vector<std::string> notes;  ///< what the reader should know: values drawn, values rounded
   std::int64_t columns = 0;        ///< columns of the equivalent dense product: n, or batch * output pixels
+  std::optional<Convolution> convolution;
 
   Problem() = default;
   Problem(const Problem&) = delete;  // arguments point into tensors

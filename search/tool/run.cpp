@@ -72,7 +72,8 @@ int execute(const RunVerb& options, bool check) {
   require_name_of_npy(options.out);
   require_place_for("--out", options.out);
   const Device device = named_device(options.device);
-  const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);
+  Target target = options.target.empty() ? target_of(device) : named_target(options.target);
+  if (options.threads && !target.is_gpu()) target.threads = *options.threads;
   const Problem problem = make_problem(options.problem, {.targets = {&target}});
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   check_threads(options.threads, device.kind() == DeviceKind::cpu);

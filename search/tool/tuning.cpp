@@ -102,6 +102,7 @@ TrialProblem make_trial_problem(const ProblemOptions& options) {
   problem.tensors = std::move(made.tensors);
   problem.scalars = made.arguments.scalars;
   problem.columns = made.columns;
+  problem.convolution = made.convolution;
   problem.source = source_of(options);
   return problem;
 }

@@ -67,7 +67,7 @@ std::string why_no_code(const SpaceProblem& problem, const Target& target) {
 RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const Target& target,
                               const SpaceOptions&) {
   const CpuNest nest = cpu_nest(problem.algorithm, problem.format, target);
-  const CpuCode chosen = chosen_for({}, nest, problem.algorithm, target);
+  const CpuCode chosen = chosen_for({}, nest, problem.algorithm, problem.matrix->stored(), target);
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t width = nest.width == 0 ? 8 * lanes : filled_up(nest.width, lanes);
   std::set<std::int64_t> rows{chosen.rows, ceil_divide(chosen.rows, 2)}, columns{chosen.columns},
@@ -88,7 +88,8 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
 std::optional<KnobValues> choose(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                                  const Target& target) {
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
-  return values_of(cpu_code_knobs(), chosen_for({}, nest, algorithm, target));
+  return values_of(cpu_code_knobs(),
+                   chosen_for({}, nest, algorithm, weights->array("values").size(), target));
 }
 
 }  // namespace

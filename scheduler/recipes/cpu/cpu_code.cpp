@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using bounds::filled_up;
+
 const RecipeNeeds needs{"cpu_code", "csr", "formats::csr()"};
 
 constexpr std::int64_t most_entries = 500'000;  ///< as bake_values takes on a CPU
@@ -18,9 +20,10 @@ constexpr std::int64_t most_panels =
 
 constexpr std::int64_t most_idle = 4;  ///< one lane in so many has a pixel, at least
 
-/// Rows or panels in parts that are alike, of at most so many.
-std::int64_t evenly(std::int64_t count, std::int64_t most) {
-  return ceil_divide(count, ceil_divide(count, std::max<std::int64_t>(1, most)));
+/// Rows or panels in parts that are alike, of at most so many; as many parts as threads can share evenly.
+std::int64_t evenly(std::int64_t count, std::int64_t most, std::int64_t threads = 1) {
+  const std::int64_t parts = ceil_divide(count, std::max<std::int64_t>(1, most));
+  return ceil_divide(count, std::min(count, filled_up(parts, threads)));
 }
 
 /// Rows of the dense operand that the weights may keep.
@@ -40,8 +43,11 @@ bool has_lines(const CpuNest& nest) {
 /// The steps of a point.
 class Steps {
  public:
-  Steps(Schedule schedule, const CpuNest& nest, const CpuCode& knobs, std::int64_t lanes)
-      : schedule_(std::move(schedule)), nest_(nest), knobs_(knobs), lanes_(lanes) {}
+  Steps(Schedule schedule, const CpuNest& nest, const CpuCode& knobs)
+      : schedule_(std::move(schedule)),
+        nest_(nest),
+        knobs_(knobs),
+        lanes_(registers_of(schedule_.target()).lanes()) {}
 
   Schedule operator()() && {
     require_sum(schedule_);
@@ -115,18 +121,30 @@ std::int64_t bytes_of_lines(const Algorithm& algorithm, const CpuNest& nest, std
       if (algorithm.index(name).reduction) shifts *= count;
       span += std::abs(coefficient) * std::max<std::int64_t>(count - 1, 0);
     }
-    bytes *= of_vectors ? shifts * bounds::filled_up(nest.width, lanes) : span;
+    bytes *= of_vectors ? shifts * filled_up(nest.width, lanes) : span;
   }
   return bytes;
 }
 
 /// As many as half of the second cache holds.
-std::int64_t lines_of(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
+std::int64_t most_lines(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
   std::int64_t most = nest.height;
   while (most > 1 &&
          bytes_of_lines(algorithm, nest, most, registers_of(target).lanes()) > target.second_cache_bytes / 2)
     --most;
-  return evenly(nest.height, most);
+  return most;
+}
+
+/// Threads that share columns all read the code, those that share rows all read the copies, which one of them
+/// made: the less of the two. Beside one another a constant and its instruction are `bytes_of_entry`.
+bool is_code_less(const Algorithm& algorithm, const CpuNest& nest, std::int64_t entries,
+                  const Target& target) {
+  constexpr std::int64_t bytes_of_entry = 12;
+  const std::int64_t lanes = registers_of(target).lanes();
+  const std::int64_t copied =
+      has_lines(nest) ? bytes_of_lines(algorithm, nest, nest.height, lanes)
+                      : summed(algorithm) * filled_up(nest.width, lanes) * std::int64_t{sizeof(float)};
+  return entries * bytes_of_entry <= copied;
 }
 
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
@@ -149,15 +167,14 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   else
     IdleKnobs(algorithm.text(), "columns that are copied")
         .refuse(knobs.lines > 1 ? knobs.lines : 0, "lines", "columns in its place, or a convolution");
-  const CpuCode chosen = chosen_for(knobs, nest, algorithm, target);
+  const CpuCode chosen = chosen_for(knobs, nest, algorithm, weights->array("values").size(), target);
   if (chosen.columns % registers_of(target).lanes() != 0)
     throw UserError(
         "knobs of cpu_code do not fit the processor", algorithm.text(),
         fmt::format("columns = {}", chosen.columns),
         fmt::format("a multiple of {}, the elements of its vectors", registers_of(target).lanes()));
   return with_recipe_named(needs.name, given, [&] {
-    return Steps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen,
-                 registers_of(target).lanes())();
+    return Steps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
   });
 }
 
@@ -184,26 +201,37 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
 }
 
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
-                   const Target& target) {
+                   std::int64_t entries, const Target& target) {
   const std::int64_t lanes = registers_of(target).lanes();
   CpuCode chosen = knobs;
   if (chosen.rows == 0)
     chosen.rows = evenly(extent_of(algorithm, nest.rows).value, registers_of(target).sums());
-  if (chosen.lines == 0) chosen.lines = has_lines(nest) ? lines_of(algorithm, nest, target) : 1;
+  std::int64_t images = 1;
+  for (const std::string& other : nest.others)
+    images *= std::max<std::int64_t>(1, extent_of(algorithm, other).value);
+  // Threads that have other images need no other lines or columns.
+  const std::int64_t threads = images >= target.threads ? 1 : target.threads;
+  const bool by_rows =
+      chosen.threads == CpuThreads::rows || (chosen.threads == CpuThreads::chosen && threads > 1 &&
+                                             !is_code_less(algorithm, nest, entries, target));
+  const std::int64_t sharers = by_rows ? 1 : threads;
+  if (chosen.lines == 0)
+    chosen.lines = has_lines(nest) ? evenly(nest.height, most_lines(algorithm, nest, target), sharers) : 1;
   const std::int64_t panels = nest.width == 0 ? most_panels : ceil_divide(nest.width, lanes);
   if (has_lines(nest)) {
     chosen.columns = std::max(chosen.columns, lanes);
   } else if (chosen.columns == 0) {
     // What is beside the copy stays in the second cache, too.
     const std::int64_t fit = target.second_cache_bytes / 2 / (target.vector_bytes * summed(algorithm));
-    chosen.columns = lanes * evenly(panels, std::clamp<std::int64_t>(fit, 1, most_panels));
+    chosen.columns =
+        lanes * evenly(panels, std::clamp<std::int64_t>(fit, 1, most_panels), nest.width == 0 ? 1 : sharers);
   }
   if (chosen.threads == CpuThreads::chosen) {
-    constexpr std::int64_t least_copies = 4;
-    std::int64_t copies = has_lines(nest) ? nest.height / chosen.lines : panels * lanes / chosen.columns;
-    for (const std::string& other : nest.others)
-      copies *= std::max<std::int64_t>(1, extent_of(algorithm, other).value);
-    chosen.threads = copies >= least_copies ? CpuThreads::panels : CpuThreads::rows;
+    constexpr std::int64_t least_copies = 4;  // where it is not known how many share them
+    const std::int64_t copies = images * (has_lines(nest) ? ceil_divide(nest.height, chosen.lines)
+                                                          : ceil_divide(panels * lanes, chosen.columns));
+    const std::int64_t least = target.threads > 1 ? std::min(target.threads, least_copies) : least_copies;
+    chosen.threads = !by_rows && copies >= least ? CpuThreads::panels : CpuThreads::rows;
   }
   return chosen;
 }

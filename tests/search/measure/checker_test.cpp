@@ -133,10 +133,10 @@ TEST(Checker, LessPreciseArithmeticIsAllowedMoreButNotByTheStrict) {
 TEST(Operands, BatchInnermostAndBack) {
   Array images(DType::f32, {2, 3, 1, 2});
   for (std::int64_t i = 0; i < images.size(); ++i) images.set(i, static_cast<double>(i));
-  const Array turned = batch_innermost(images);
+  const Array turned = laid_out(images, ImageLayout::chwn);
   EXPECT_THAT(turned.shape(), ::testing::ElementsAre(3, 1, 2, 2));
   EXPECT_THAT(turned.as<float>(), ::testing::ElementsAre(0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11));
-  const Array back = batch_outermost(turned);
+  const Array back = channels_first(turned, ImageLayout::chwn);
   EXPECT_EQ(back.shape(), images.shape());
   EXPECT_THAT(back.as<float>(), ::testing::ElementsAreArray(images.as<float>()));
 }

@@ -2,6 +2,7 @@
 // it refuses before it searches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <weft/backends/runtime/libraries/onednn.h>
 #include <weft/search/records/record_file.h>
 
 #include <algorithm>
@@ -149,6 +150,7 @@ TEST_F(TuneVerb, APlanNamesTheFormatOfEveryPoint) {
 }
 
 TEST_F(TuneVerb, BesideWeftsOwnKernelNoLibraryIsClaimed) {
+  if (Onednn::open(Device::cpu())) GTEST_SKIP() << "[SKIP] oneDNN is there, and is measured";
   const std::vector<std::string> words{
       "tune",      "--op",      "conv2d",  "--weights", "made:M=16,K=72,sparsity=0.95",
       "--filter",  "3x3",       "--image", "12x12",     "--dtype",

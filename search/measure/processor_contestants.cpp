@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+#include <weft/search/measure/processor_contestants.h>
+#include <weft/search/measure/vendor_contestants.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace weft {
+namespace {
+
+using SharedOperands = std::shared_ptr<const Operands>;
+
+Run run_of(const SharedOperands& operands, std::function<void()> compute) {
+  return {[compute = std::move(compute)](StreamHandle /*a processor has none*/) { compute(); },
+          [operands] { operands->poison_c(); }, [operands] { return operands->download_c(); }};
+}
+
+template <class Element>
+Element* at(std::uint64_t address) {
+  return reinterpret_cast<Element*>(address);
+}
+
+/// Threads that wait for one another take far longer than one where other work has a processor, so the
+/// fastest of both counts.
+std::vector<int> numbers_of_threads() {
+  const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return all > 1 ? std::vector{all, 1} : std::vector{1};
+}
+std::string named(const std::string& way, int threads) {
+  return threads == 1 ? way + ", one thread" : fmt::format("{}, {} threads", way, threads);
+}
+
+Variant product_of(const Blas& blas, int threads) {
+  return {named("gemm", threads), {}, [&blas, threads](SharedOperands operands) {
+            const SuiteProblem& p = operands->workload().problem;
+            const DenseProblem product{p.m, p.n, p.k, DenseType::f32, DenseLayout::row_major};
+            const auto* a = at<const float>(operands->dense_weights());
+            const auto* b = at<const float>(operands->b());
+            auto* c = at<float>(operands->c());
+            return run_of(operands, [&blas, threads, product, a, b, c, operands] {
+              blas.use_threads(threads);
+              blas.multiply(product, a, b, c);
+            });
+          }};
+}
+
+enum class Images : std::uint8_t { channels_first, channels_last, as_wanted };
+
+Variant convolution_of(const Onednn& onednn, Images images, const std::string& name, int threads) {
+  return {named(name, threads), {}, [&onednn, images, threads](SharedOperands operands) {
+            onednn.use_threads(threads);  // it plans for so many
+            const bool last = images == Images::channels_last;
+            const DenseConvolution convolution = dense_convolution(*operands, DenseType::f32, last);
+            const ProcessorConvolution prepared = onednn.prepare(convolution, images == Images::as_wanted);
+            Run run = run_of(operands, [&onednn, threads, prepared, operands] {
+              onednn.use_threads(threads);
+              prepared.run();
+            });
+            run.output = [operands, prepared, last] {
+              prepared.bring_back();
+              return last ? operands->download_c_channels_last() : operands->download_c();
+            };
+            return run;
+          }};
+}
+
+}  // namespace
+
+std::vector<Contestant> processor_contestants(const Suite& suite, const Libraries& libraries) {
+  std::vector<Contestant> all;
+  const auto add = [&](const std::string& library, const std::string& absent, std::vector<Variant> variants) {
+    Contestant contestant{library + " f32", ContestantKind::dense, DenseType::f32};
+    contestant.absent = suite.dtype == DType::f32 ? absent : "f32 alone";
+    if (contestant.absent.empty()) contestant.variants = std::move(variants);
+    all.push_back(std::move(contestant));
+  };
+  if (suite.is_convolution()) {
+    std::vector<Variant> variants;
+    if (libraries.onednn) {
+      const Onednn& onednn = *libraries.onednn;
+      for (const int threads : numbers_of_threads()) {
+        variants.push_back(convolution_of(onednn, Images::channels_first, "nchw", threads));
+        variants.push_back(convolution_of(onednn, Images::channels_last, "nhwc", threads));
+        variants.push_back(convolution_of(onednn, Images::as_wanted, "images as it wants them", threads));
+      }
+    }
+    add("oneDNN", libraries.no_onednn, std::move(variants));
+    return all;
+  }
+  for (const Blas& blas : libraries.blas) {
+    std::vector<Variant> variants;
+    for (const int threads : numbers_of_threads()) variants.push_back(product_of(blas, threads));
+    add(blas.name(), "", std::move(variants));
+  }
+  if (libraries.blas.empty()) add("dense library", libraries.no_blas, {});
+  return all;
+}
+
+}  // namespace weft
