@@ -34,8 +34,7 @@ struct Target {
   std::int64_t first_cache_bytes = 32 * 1024;     ///< a core's first cache for data
   std::int64_t second_cache_bytes = 1024 * 1024;  ///< a core's second cache
   std::string processor = "native";               ///< whose instructions code for a CPU has
-  std::int64_t threads =
-      1;  ///< of a CPU, that share a kernel's loops; "cpu": as many as there are processors
+  std::int64_t threads = 1;                       ///< those of a CPU that share loops; "cpu": one a processor
 
   bool is_gpu() const { return kind == TargetKind::cuda; }
 };

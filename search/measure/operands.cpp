@@ -36,9 +36,9 @@ Array channels_last(const Array& array, std::int64_t outer, std::int64_t channel
 }
 
 Array laid_out(const Array& images, ImageLayout layout) {
+  if (layout == ImageLayout::nchw) return images;
   const std::vector<std::int64_t>& shape = images.shape();
   internal_check(shape.size() == 4, "no array of images");
-  if (layout == ImageLayout::nchw) return images;
   if (layout == ImageLayout::chwn)
     return channels_last(images, 1, shape[0], shape[1] * shape[2] * shape[3])
         .reshaped({shape[1], shape[2], shape[3], shape[0]});
@@ -48,9 +48,9 @@ Array laid_out(const Array& images, ImageLayout layout) {
 
 // Channels that are last come to the front of the pixels by turning once more.
 Array channels_first(const Array& images, ImageLayout layout) {
+  if (layout == ImageLayout::nchw) return images;
   const std::vector<std::int64_t>& shape = images.shape();
   internal_check(shape.size() == 4, "no array of images");
-  if (layout == ImageLayout::nchw) return images;
   if (layout == ImageLayout::chwn)
     return channels_last(images, 1, shape[0] * shape[1] * shape[2], shape[3])
         .reshaped({shape[3], shape[0], shape[1], shape[2]});

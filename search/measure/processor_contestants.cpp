@@ -70,9 +70,10 @@ Variant convolution_of(const Onednn& onednn, Images images, const std::string& n
 
 std::vector<Contestant> processor_contestants(const Suite& suite, const Libraries& libraries) {
   std::vector<Contestant> all;
+  if (suite.dtype != DType::f32) return all;
   const auto add = [&](const std::string& library, const std::string& absent, std::vector<Variant> variants) {
     Contestant contestant{library + " f32", ContestantKind::dense, DenseType::f32};
-    contestant.absent = suite.dtype == DType::f32 ? absent : "f32 alone";
+    contestant.absent = absent;
     if (contestant.absent.empty()) contestant.variants = std::move(variants);
     all.push_back(std::move(contestant));
   };

@@ -66,7 +66,6 @@ TEST(VendorContestants, WithoutLibrariesSayWhy) {
   const Suite suite = parse_suite(products, "s.json");
   const Libraries libraries(Device::cpu());
   EXPECT_FALSE(libraries.cusparselt);
-  EXPECT_TRUE(libraries.versions().empty());
   const CaseResult result = measure(suite, cases_of(suite).front(), {}, Device::cpu(),
                                     vendor_contestants(suite, libraries, DenseType::f16), {3, 1});
   ASSERT_EQ(result.entries.size(), 4U);
