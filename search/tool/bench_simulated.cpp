@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/report/simulated_blocks.h>
 #include <weft/search/tool/bench_simulated.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 

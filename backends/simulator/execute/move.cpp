@@ -3,6 +3,7 @@
 #include <weft/backends/simulator/machine/machine.h>
 
 #include <array>
+#include <cstring>
 
 namespace weft::simulator {
 namespace {
