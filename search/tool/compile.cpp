@@ -44,7 +44,7 @@ int run(const CompileVerb& options) {
     const Kernel kernel =
         kernel_of(problem.algorithm, problem, options.problem, target, {.emitter = emitter});
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
-    const std::vector<std::string> files = kernel.write_to(folder);
+    const std::vector<std::string> files = of_option("--out", [&] { return kernel.write_to(folder); });
     const auto& resources = kernel.resources();
     const auto number = [&](auto get) {
       return resources ? std::to_string(get(*resources)) : std::string("unknown");
