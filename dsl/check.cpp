@@ -270,8 +270,14 @@ class Check {
       refuse(
           "index " + *name + " is " + there + " in " + first_tensor + " and " + here + " in " + tensor.name,
           "dimension " + std::to_string(i) + " of " + tensor.name + " with " + here + " elements",
-          there + " elements, as in " + first_tensor + exchanged(access, i, first));
+          there + " elements, as in " + first_tensor + in_their_place(access, i, first));
     }
+  }
+
+  /// Other indices of the access that would fit.
+  std::string in_their_place(const TensorAccess& access, std::size_t dimension, const Extent& wanted) const {
+    const std::string swapped = exchanged(access, dimension, wanted);
+    return swapped.empty() ? replaced(access, dimension) : swapped;
   }
 
   /// What would fit where two indices of the access change places: "; or X(n, k), whose dimension 1 has 96".
@@ -289,6 +295,28 @@ class Check {
       for (const AffineIndex& index : indices) text += (text.empty() ? "" : ", ") + index.text();
       return "; or " + tensor.name + "(" + text + "), whose dimension " + std::to_string(other) + " has " +
              wanted.text();
+    }
+    return {};
+  }
+
+  /// An index that the access lacks, of as many elements as the dimension has: "; or B(k, n), as k has 96".
+  std::string replaced(const TensorAccess& access, std::size_t dimension) const {
+    const Operand& tensor = operand(access);
+    const bool is_factor = std::ranges::any_of(
+        algorithm_.factors, [&](const TensorAccess& factor) { return &factor == &access; });
+    for (const IndexVariable& index : algorithm_.indices) {
+      const auto known = source_of_extent_.find(index.name);
+      if (known == source_of_extent_.end() || known->second.first != tensor.shape[dimension]) continue;
+      if (index.reduction && !is_factor) continue;
+      const bool stands_there = std::ranges::any_of(access.indices, [&](const AffineIndex& one) {
+        return std::ranges::any_of(one.terms, [&](const auto& term) { return term.first == index.name; });
+      });
+      if (stands_there) continue;
+      std::string text;
+      for (std::size_t i = 0; i < access.indices.size(); ++i)
+        text += (text.empty() ? "" : ", ") + (i == dimension ? index.name : access.indices[i].text());
+      return "; or " + tensor.name + "(" + text + "), as " + index.name + " has " +
+             known->second.first.text();
     }
     return {};
   }

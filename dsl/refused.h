@@ -114,7 +114,8 @@ WEFT_REFUSED_BINARY(AnyIndex, <, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
 WEFT_REFUSED_BINARY(AnyIndex, >, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
 WEFT_REFUSED_BINARY(AnyIndex, <=, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
 WEFT_REFUSED_BINARY(AnyIndex, >=, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
-WEFT_REFUSED_BINARY(AnyIndex, ==, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
+WEFT_REFUSED_BINARY(AnyIndex, ==, detail::BrokenIndexSum,
+                    WEFT_NO_COMPARISON "; in a step one =, such as .split(n = 64)")
 WEFT_REFUSED_BINARY(AnyIndex, !=, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
 #undef WEFT_NO_COMPARISON
 WEFT_REFUSED_UNARY(OneIndex, -, detail::BrokenIndexSum,

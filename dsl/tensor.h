@@ -27,8 +27,8 @@ struct SparseWord {
   template <std::integral Number>
   constexpr operator Number() const {
     static_assert(never<Number>,
-                  "weft: a tensor has its storage where its rank belongs; accepted: the rank between element "
-                  "type and storage, such as Tensor<f32, 2, sparse>");
+                  "weft: a tensor has its storage where its rank belongs; found: sparse in the second place; "
+                  "accepted: the rank between element type and storage, such as Tensor<f32, 2, sparse>");
     return static_cast<Number>(told_rank);
   }
 };
@@ -87,12 +87,15 @@ struct AccessValue {
 /// The storage in the type of a tensor, however it is written.
 struct StorageOf {
   Storage value;
+  bool is_number = false;  ///< what stands there is a number: told by the tensor, which knows its rank
 
   constexpr StorageOf(Storage storage) : value(storage) {}
   constexpr StorageOf(SparseWord) : value(Storage::sparse) {}
   constexpr StorageOf(Storage (*word)(DenseWord)) : value(word({})) {}
+  template <std::integral Number>
+  constexpr StorageOf(Number) : value(Storage::dense), is_number(true) {}
   template <class Given>
-    requires(!std::convertible_to<const Given&, Storage> &&
+    requires(!std::integral<Given> && !std::convertible_to<const Given&, Storage> &&
              !std::convertible_to<const Given&, Storage (*)(DenseWord)>)
   constexpr StorageOf(const Given&) : value(Storage::dense) {
     static_assert(
@@ -155,6 +158,10 @@ class Tensor {
                   "weft: a tensor is given a number of sizes that is not its rank; found: the number beside "
                   "count, the rank beside rank; accepted: one size a "
                   "dimension, such as Tensor<f32, 2> A(\"A\", {4, 5})");
+    static_assert(
+        !storage.is_number || rank == detail::told_rank,
+        "weft: a tensor has a number where its storage belongs; found: a number in the third place; "
+        "accepted: Tensor<f32, 2, sparse>, or Tensor<f32, 2> for a dense one");
     if constexpr (ComputableElement<Element>)
       operand_ = std::make_shared<const Operand>(
           Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage.value});

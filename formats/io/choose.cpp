@@ -4,6 +4,8 @@
 #include <weft/formats/io/choose.h>
 #include <weft/formats/suggestion.h>
 
+#include <algorithm>
+
 namespace weft::io {
 namespace {
 
@@ -39,6 +41,11 @@ std::size_t choose(std::span<const Candidate> candidates, const std::string& nam
     }
   }
   if (matching.size() == 1) return last;
+  // A row is no layer, though its name would have it read as one.
+  const auto is_packed = [](const Candidate& candidate) { return candidate.name.ends_with(".values"); };
+  if (wanted == Wanted::weight && matching.empty() && std::ranges::any_of(candidates, is_packed))
+    refuse(origin, {}, "the arrays of packed weights, as an exported package has them",
+           "the file that they were packed from; here stands: " + list_of(candidates));
   refuse(
       origin, {},
       fmt::format("{} tensors{}, and none was named", matching.size(),

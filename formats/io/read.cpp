@@ -39,7 +39,8 @@ Array read_safetensors_array(Bytes bytes, Path path, Options options) {
 std::string list_of_formats() {
   std::string text;
   for (const FileFormat& format : file_formats())
-    text += fmt::format("\n              {:<26} {}", fmt::join(format.extensions, " "), format.summary);
+    text += fmt::format("\n              {:<26} {}", fmt::format("{}", fmt::join(format.extensions, " ")),
+                        format.summary);
   return text;
 }
 

@@ -74,6 +74,38 @@ std::optional<Reason> check_word(const Parameter& parameter, const Step& step, s
                 marked};
 }
 
+/// A parameter's example as a file has it, `["depth", 2]` or `["", "B"]`.
+std::string argument_in_file(const Parameter& parameter) {
+  std::string name(parameter.named ? parameter.name : "");
+  std::string value(parameter.example);
+  if (parameter.kind == ParameterKind::factor) {
+    const std::size_t sign = value.find(" = ");
+    name = value.substr(0, sign);
+    value = value.substr(sign + 3);
+  }
+  if (!is_numeric(parameter) && !value.starts_with('"')) value = '"' + value + '"';
+  return fmt::format("[\"{}\", {}]", name, value);
+}
+
+/// The step as it is written where it was read: in C++, or in a file.
+std::string usage_for(const StepKind& kind, const Step& step) {
+  if (step.file.empty()) return kind.usage();
+  std::vector<std::string> arguments;
+  for (const Parameter& parameter : kind.parameters) {
+    if (!parameter.example.empty()) arguments.push_back(argument_in_file(parameter));
+  }
+  return fmt::format(R"({{"step": "{}", "arguments": [{}]}})", kind.name, fmt::join(arguments, ", "));
+}
+
+/// What a number in quotes should have been.
+std::string without_quotes(const StepKind& kind, const Step& step, const Argument& argument) {
+  const std::string text = value_of(argument);
+  const bool is_number = !text.empty() && text.size() < 10 &&
+                         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_number || step.file.empty()) return usage_for(kind, step);
+  return fmt::format(R"(["{}", {}], a number without quotes)", argument.name, text);
+}
+
 }  // namespace
 
 std::string_view name_of(ParameterKind kind) {
@@ -153,7 +185,8 @@ ir::Expr StepArguments::symbol(std::string_view name) const {
 
 std::optional<UserError::Report> malformed(const StepKind& kind, const Step& step) {
   const auto wrong = [&](std::string_view what, std::string found) {
-    return UserError::Report{fmt::format("{} {}", step.cpp(), what), {}, std::move(found), kind.usage()};
+    return UserError::Report{
+        fmt::format("{} {}", step.cpp(), what), {}, std::move(found), usage_for(kind, step)};
   };
   const auto required =
       static_cast<std::size_t>(std::ranges::count_if(kind.parameters, &Parameter::required));
@@ -168,8 +201,12 @@ std::optional<UserError::Report> malformed(const StepKind& kind, const Step& ste
     const Parameter* parameter = parameter_of(kind, step, i);
     if (parameter == nullptr) return wrong("has an argument that it does not take", text_of(argument));
     const auto* word = std::get_if<std::string>(&argument.value);
-    if (is_numeric(*parameter) && word != nullptr)
-      return wrong("has a text where a number stands", fmt::format("{} = \"{}\"", argument.name, *word));
+    if (is_numeric(*parameter) && word != nullptr) {
+      auto report =
+          wrong("has a text where a number stands", fmt::format("{} = \"{}\"", argument.name, *word));
+      report.accepted = without_quotes(kind, step, argument);
+      return report;
+    }
     if (!is_numeric(*parameter) && word == nullptr)
       return wrong("has a number where a name stands",
                    fmt::format("{}, where {} stands", text_of(argument), name_of(parameter->kind)));

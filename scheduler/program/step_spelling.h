@@ -2,6 +2,7 @@
 // compiling about those that are none.
 #pragma once
 
+#include <weft/dsl/index.h>
 #include <weft/dsl/loop.h>
 #include <weft/scheduler/program/step.h>
 
@@ -120,8 +121,9 @@ concept NoFactors = sizeof...(Given) == 0 ||
                      !(std::same_as<Given, Placed<LoopFactor>> || ...) && !are_loops_with_numbers<Given...>);
 template <class... Given>
 constexpr void refuse_factors() {
+  // What n == 64 becomes has been told of.
   static_assert(
-      never<Given...>,
+      never<Given...> || (std::same_as<Given, IndexSum<BrokenIndex>> || ...),
       "weft: split or tile is not given loops with a number or a knob each; accepted: .split(m = 4, n = "
       "64), or, to get the loops back, .split(m, 4, n, 64)");
 }

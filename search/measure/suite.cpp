@@ -5,6 +5,7 @@
 #include <weft/formats/suggestion.h>
 #include <weft/search/measure/located_json.h>
 #include <weft/search/measure/suite.h>
+#include <weft/search/records/words.h>
 
 #include <algorithm>
 #include <cmath>
@@ -72,6 +73,7 @@ class SuiteReader {
     const Json& problems = list_of(root, "problems");
     for (std::size_t i = 0; i < problems.size(); ++i) {
       suite.problems.push_back(problem_of(problems[i], i));
+      refuse_fields_of_all(problems[i], i);
       check_groups(suite, i);
       check_together(suite, i);
     }
@@ -124,8 +126,17 @@ class SuiteReader {
 
   [[noreturn]] void refuse(const std::string& pointer, const std::string& field, const std::string& found,
                            const std::string& accepted) const {
-    throw UserError("a suite cannot be read", json_.place(pointer),
+    throw UserError("a suite cannot be read", json_.place(pointer) + problem_at(pointer),
                     field.empty() ? found : fmt::format("field \"{}\": {}", field, found), accepted);
+  }
+
+  /// ", problem 3": a line may hold several.
+  static std::string problem_at(std::string_view pointer) {
+    constexpr std::string_view problems = "/problems/";
+    if (!pointer.starts_with(problems)) return {};
+    pointer.remove_prefix(problems.size());
+    const auto number = read_number<std::size_t>(pointer.substr(0, pointer.find('/')));
+    return number ? fmt::format(", problem {}", *number + 1) : "";
   }
 
   const Json& field_of(const Json& object, const std::string& at, const char* field,
@@ -292,6 +303,18 @@ class SuiteReader {
     problem.k = c.channels / problem.image_groups * c.filter[0] * c.filter[1];
     problem.n = output[0] * output[1];
     problem.convolution = c;
+  }
+
+  /// Those of every problem alike stand beside the list; in one of its problems nobody would read them.
+  void refuse_fields_of_all(const Json& object, std::size_t number) const {
+    for (const char* field :
+         {"V", "sparsity", "density", "pattern", "patterns", "dtype", "batch", "n_scale"}) {
+      if (object.contains(field))
+        refuse(fmt::format("/problems/{}/{}", number, field), field, object[field].dump(),
+               fmt::format("\"{}\" beside \"problems\", for all of them; or a \"pattern\" in every problem, "
+                           "beside which it has a dtype, a sparsity and a V of its own",
+                           field));
+    }
   }
 
   /// What structured weights keep would not be what is left of them between the groups.

@@ -8,6 +8,7 @@
 #include <weft/search/tool/bench_mixed.h>
 #include <weft/search/tool/bench_simulated.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 
@@ -167,6 +168,10 @@ int run(const BenchVerb& given) {
   require_name_of_svg("--plot", options.plot);
   require_place_for("--plot", options.plot);
   require_place_for("--json", options.json);
+  std::vector<ReadFile> read = files_read("--db", options.databases);
+  read.push_back({"--suite", options.suite});
+  require_apart_from("--plot", options.plot, read);
+  require_apart_from("--json", options.json, read);
   const std::vector<Suite> suites = of_option("--suite", [&] { return read_suites(options.suite); });
   if (suites.size() > 1) return run_mixed(suites, options);
   const Suite& suite = suites.front();

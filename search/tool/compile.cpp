@@ -55,7 +55,7 @@ int run(const CompileVerb& options) {
     const Kernel kernel =
         kernel_of(problem.algorithm, problem, options.problem, target, {.emitter = emitter});
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
-    std::vector<std::string> files = kernel.write_to(folder);
+    std::vector<std::string> files = of_option("--out", [&] { return kernel.write_to(folder); });
     add_object(files, kernel, folder);
     const auto& resources = kernel.resources();
     const auto number = [&](auto get) {

@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/trials/record_export.h>
@@ -222,6 +223,7 @@ int merge(const DbVerb& options) {
 
 int export_to(const DbVerb& options) {
   require_place_for("--out", options.out);
+  require_apart_from("--out", options.out, files_read("files", options.files));
   const RecordForm form = record_form_named(options.form);
   const std::string text = exported(records_of(options.files, options), form);
   if (options.out.empty())

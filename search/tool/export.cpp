@@ -1,5 +1,6 @@
 // weft export: kernels as a folder that any C, C++, CUDA or PyTorch project can add.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/export/check.h>
 #include <weft/backends/export/export.h>
 #include <weft/backends/runtime/process.h>
@@ -106,7 +107,13 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   // One file of weights for all kernels.
   problem_options.format = problem.weights->format().text();
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
-  const KernelOptions kernel_options{.emitter = emitter_named(options.emitter),
+  const bool for_gpus =
+      std::ranges::any_of(chosen_for.targets, [](const Target* one) { return one->is_gpu(); });
+  if (options.ptx_only && !for_gpus)
+    throw UserError("PTX is of GPUs", "--ptx-only",
+                    fmt::format("--archs {}", fmt::join(options.architectures, ",")),
+                    "a GPU among them, such as sm_80, or no --ptx-only");
+  const KernelOptions kernel_options{.emitter = emitter_named(options.emitter, for_gpus),
                                      .assemble = !options.ptx_only};
   std::vector<PackageKernel> kernels;
   const std::size_t all = options.architectures.size() * ranges.size();

@@ -5,8 +5,9 @@
 #include <weft/formats/statistics/statistics.h>
 #include <weft/formats/structure.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
+#include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
-#include <weft/search/trials/best_file.h>
 
 #include <nlohmann/json.hpp>
 
@@ -41,22 +42,11 @@ struct InspectVerb {
   bool json = false;
 };
 
-/// What other verbs write may lie beside the weights.
-void refuse_schedule(const std::string& path) {
-  if (!path.ends_with(".json")) return;
-  const std::string text = text_of_file(path);
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  const bool is_steps =
-      begin != std::string::npos && text[begin] == '[' && text.find("\"step\"") != std::string::npos;
-  if (!is_steps && !is_best_file(text)) return;
-  throw UserError(
-      "a schedule is no file of weights", path,
-      is_steps ? "the steps of a schedule" : "the schedule that weft tune found",
-      "a .smtx .mtx .npy .npz .safetensors file; weft run --schedule " + path + " reads this one");
-}
-
 int run(const InspectVerb& options) {
-  refuse_schedule(options.file);
+  refuse_other_file_for_weights("file", options.file);
+  if (is_made_weights(options.file))
+    throw UserError("made weights are no file", "file", options.file,
+                    "a file; weft run --weights " + options.file + " --n 256 takes made ones");
   const WeightMatrix matrix = read(options.file, {.tensor = options.tensor});
   const Statistics found = statistics(matrix);
   const std::vector<FoundStructure> structures = find_structures(matrix);

@@ -8,6 +8,7 @@
 #include <weft/scheduler/limits/advice.h>
 #include <weft/search/records/words.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
@@ -134,7 +135,7 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   } else {
     throw UserError("a convolution needs the size of its filter", "--filter",
                     "a weight of " + text_of_shape(matrix.shape),
-                    "--filter 3x3, or a weight of four dimensions");
+                    fmt::format("--filter {}, or a weight of four dimensions", filters_of(matrix.columns)));
   }
   const std::int64_t area = c.filter[0] * c.filter[1];
   if (area < 1 || matrix.columns % area != 0)
@@ -185,7 +186,14 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
   for (const Operand& operand : problem.algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
     const bool output = &operand == &problem.algorithm.operands[problem.algorithm.output.operand];
-    std::string source = output ? (options.c.empty() ? "zeros" : options.c) : options.b;
+    std::string source = output ? options.c : options.b;
+    if (output && source.empty() && options.beta) {
+      // Zeros would hide whether they are read.
+      source = "random:" + std::to_string(options.seed + 2);
+      problem.notes.push_back(
+          fmt::format("the old output, which --beta reads, is --c {}, as none is given", source));
+    }
+    if (source.empty()) source = "zeros";
     std::string flag = output ? "--c" : "--b";
     if (operand.name == "bias") {
       source = options.bias.empty() ? "random:" + std::to_string(options.seed + 1) : options.bias;
@@ -199,26 +207,6 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
 }
 
 }  // namespace
-
-void require_place_for(const std::string& flag, const std::string& path) {
-  namespace fs = std::filesystem;
-  const auto refuse = [&](const std::string& found) {
-    return UserError("a file cannot be written", flag + " " + path, found,
-                     "the path of a file in a folder that is there");
-  };
-  std::error_code error;
-  const fs::file_status there = fs::status(path, error);
-  if (!fs::status_known(there)) throw refuse(error.message());
-  if (there.type() == fs::file_type::directory) throw refuse("a folder");
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty() && !fs::is_directory(folder, error)) throw refuse("no folder " + folder.string());
-}
-
-void require_name_of_svg(const std::string& flag, const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
-  if (ending.empty() || ending == ".svg") return;
-  throw UserError("a picture is written as SVG", flag, path, "a name that ends with .svg");
-}
 
 UserError with_option(const std::string& option, UserError::Report report) {
   if (!report.where.starts_with(option))
@@ -368,6 +356,7 @@ void refuse_infinite(const WeightMatrix& before, const WeightMatrix& after) {
 Layer read_layer(const ProblemOptions& options) {
   Layer layer;
   dtype_of_text(options.dtype, DType::f32);  // whose error names no option but its own
+  refuse_other_file_for_weights(std::string(options.weights_word), options.weights, options.schedule);
   layer.matrix = of_option(std::string(options.weights_word), [&] { return read_weights(options); });
   const DType own = is_float(layer.matrix.values.dtype()) ? layer.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);
@@ -380,11 +369,16 @@ Layer read_layer(const ProblemOptions& options) {
     WeightMatrix rounded = converted(layer.matrix, dtype, &change);
     refuse_infinite(layer.matrix, rounded);
     layer.matrix = std::move(rounded);
+    if (change == 0 && !is_float(before))
+      layer.notes.push_back(fmt::format("weights of {} are taken as {}", name_of(before), name_of(dtype)));
     if (change > 0)
       layer.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
                                         name_of(before), name_of(dtype), change));
   }
   layer.algorithm = algorithm_of(options, layer.matrix, dtype);
+  if (options.op != "conv2d" && layer.matrix.shape.size() > 2)
+    layer.notes.push_back(fmt::format("weights of {} are taken as {} x {}", text_of_shape(layer.matrix.shape),
+                                      layer.matrix.rows, layer.matrix.columns));
   if (options.op == "conv2d") layer.matrix.shape = static_shape(*layer.algorithm.sparse_operand());
   return layer;
 }

@@ -162,13 +162,6 @@ std::function<double(std::int64_t n)> time_by_size(const Problem& problem, const
 Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
                        const Target& target);
 
-/// UserError, naming the option, where no file of that path could be written: told before what takes long,
-/// and not after it. Nothing for an empty path.
-void require_place_for(const std::string& option, const std::string& path);
-
-/// UserError, naming the option, for a file whose name says that it is another picture than SVG.
-void require_name_of_svg(const std::string& option, const std::string& path);
-
 /// The text of a file that an option names. UserError when it cannot be opened.
 std::string text_of_file(const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/search/report/trial_charts.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 
 namespace weft::tool {
@@ -17,6 +18,7 @@ struct PlotVerb {
 int run(const PlotVerb& options) {
   require_name_of_svg("--out", options.output);
   require_place_for("--out", options.output);
+  require_apart_from("--out", options.output, files_read("databases", options.databases));
   const std::vector<StoredRecord> records = records_of_files(options.databases);
   const report::Chart chart = report::speed_up_by_recipe(report::problems_of(records));
   if (chart.series.empty())

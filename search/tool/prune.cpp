@@ -6,6 +6,7 @@
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 
@@ -174,11 +175,18 @@ void check_sparsity(const PruneVerb& verb, const Format& format) {
 
 int run(const PruneVerb& verb) {
   check_out(verb.out);
+  require_apart_from("--out", verb.out, {{"weights", verb.weights}, {"--scores", verb.scores}});
   const Format format = of_option("--format", [&] { return parse_format(verb.format); });
   const std::vector<Format> formats = compared(format);
+  if (verb.options.attempts > 0 && std::ranges::find(formats, "shfl_bw", &Format::name) == formats.end())
+    throw UserError(
+        "an option has no use for the format", "--attempts",
+        fmt::format("{}, and {} has no row order to search", verb.options.attempts, format.text()),
+        "--format shfl_bw:V=64, or no --attempts");
   check_sparsity(verb, format);
   // Parameters that the format itself refuses are found before the search, not after it.
   of_option("--format", [&] { return pack(from_dense(Array(DType::f32, {1, 1}), "one element"), format); });
+  refuse_other_file_for_weights("weights", verb.weights);
   const WeightMatrix weights = read(verb.weights, {.tensor = verb.tensor});
   if (weights.pattern_only)
     fmt::print(stderr, "{} has no values; every weight is worth the same\n", weights.origin);

@@ -67,6 +67,9 @@ Schedule schedule_of_record(const Record& record, const TrialProblem& problem) {
 
 int run(const ReplayVerb& options) {
   const Record record = record_at(options.place);
+  if (record.source.empty())
+    throw UserError("a record does not say how its problem was made", options.place, "no \"source\"",
+                    "a record that weft tune wrote, which names its weights, sizes and types");
   ProblemOptions source = options_of_source(record.source);
   if (!options.weights.empty()) source.weights = options.weights;
   TrialProblem problem = make_trial_problem(source);
@@ -79,7 +82,8 @@ int run(const ReplayVerb& options) {
     fmt::print("recorded: {} {} {}\n", record.time, name_of(record.status), record.message);
   fmt::print("{}", kernel.explain());
   if (!options.out.empty())
-    for (const std::string& file : kernel.write_to(options.out)) fmt::print("{}/{}\n", options.out, file);
+    for (const std::string& file : of_option("--out", [&] { return kernel.write_to(options.out); }))
+      fmt::print("{}/{}\n", options.out, file);
   if (options.device.empty()) return exit_ok;
   const Device device = named_device(options.device);
   const Verification verification = verify(kernel, device, problem.arguments());

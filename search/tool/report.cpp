@@ -7,6 +7,7 @@
 #include <weft/search/report/trials.h>
 #include <weft/search/spaces/space.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/trials/verdict.h>
@@ -64,7 +65,8 @@ void add_kernel(report::PageInput& page, const report::ProblemTrials& problem) {
 }
 
 int run(const ReportVerb& options) {
-  require_place_for("--output", options.output);
+  require_place_for("--out", options.output);
+  require_apart_from("--out", options.output, files_read("--db", options.databases));
   report::PageInput page;
   page.files = options.databases;
   page.records = records_of_files(options.databases);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/formats/io/npy.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/trying.h>
@@ -71,12 +72,22 @@ void require_name_of_npy(const std::string& path) {
 int execute(const RunVerb& options, bool check) {
   require_name_of_npy(options.out);
   require_place_for("--out", options.out);
+  const ProblemOptions& given = options.problem;
+  require_apart_from("--out", options.out,
+                     {{"--weights", given.weights},
+                      {"--b", given.b},
+                      {"--c", given.c},
+                      {"--bias", given.bias},
+                      {"--schedule", given.schedule}});
   const Device device = named_device(options.device);
   Target target = options.target.empty() ? target_of(device) : named_target(options.target);
   if (options.threads && !target.is_gpu()) target.threads = *options.threads;
   const Problem problem = make_problem(options.problem, {.targets = {&target}});
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   check_threads(options.threads, device.kind() == DeviceKind::cpu);
+  if (options.every_lane_arrives && device.kind() == DeviceKind::cpu)
+    throw UserError("lanes are of a GPU", "--every-lane-arrives", "the device cpu",
+                    "--device sim:sm_80 or another GPU, or no --every-lane-arrives");
   KernelOptions kernel_options;
   kernel_options.emitter = emitter_named(options.emitter, device.kind() != DeviceKind::cpu);
   kernel_options.threads = options.threads.value_or(0);

@@ -71,7 +71,11 @@ std::vector<SizeRange> parse_sizes(std::string_view text) {
   std::vector<SizeRange> ranges;
   while (true) {
     const std::size_t comma = text.find(',');
-    ranges.push_back(range_of(text.substr(0, comma)));
+    const SizeRange range = range_of(text.substr(0, comma));
+    const auto is_same = [&](const SizeRange& one) { return one.text() == range.text(); };
+    if (std::ranges::any_of(ranges, is_same))
+      throw UserError("sizes are given twice", "--n", range.text(), "each of them once");
+    ranges.push_back(range);
     if (comma == std::string_view::npos) return ranges;
     text.remove_prefix(comma + 1);
   }

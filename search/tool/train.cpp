@@ -8,6 +8,7 @@
 #include <weft/search/records/record_file.h>
 #include <weft/search/records/words.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 
 #include <algorithm>
@@ -78,17 +79,20 @@ std::string with_extension(const std::string& path, const char* extension) {
 }
 
 int run(const TrainVerb& options) {
-  require_place_for("--output", options.output);
-  const TimingTable table = read_times(options);
+  require_place_for("--out", options.output);
+  require_apart_from("--out", options.output, files_read("--db", options.databases));
+  if (!options.emit.empty() && options.output.empty())
+    throw UserError("source needs a place", "--emit", "no -o", "-o tree.json: the source goes beside it");
+  if (options.folds == 1)
+    throw UserError("one part cannot be judged by others", "--cv", "1",
+                    "2 or more, or 0: each matrix by all others");
   StudyOptions how;
   how.validation.folds = options.folds;
   how.validation.seed = options.seed;
   how.validation.labelling.threshold = options.threshold;
   how.heights = heights_of(options.heights);
   how.leaves = options.leaves;
-  if (options.folds == 1)
-    throw UserError("one part cannot be judged by others", "--cv", "1",
-                    "2 or more, or 0: each matrix by all others");
+  const TimingTable table = read_times(options);
   const Study found = of_option(fmt::format("--db {}", fmt::join(options.databases, " ")), [&] {
     return study(table, how, [](const std::string& text) { fmt::print(stderr, "judging: {}\n", text); });
   });
@@ -108,8 +112,6 @@ int run(const TrainVerb& options) {
   predictor.training.worst = score.worst;
   if (!options.output.empty()) write(options.output, json_of(predictor));
   for (const std::string& language : options.emit) {
-    if (options.output.empty())
-      throw UserError("source needs a place", "--emit", "no -o", "-o tree.json: the source goes beside it");
     const bool cpp = language == "cpp";
     write(with_extension(options.output, cpp ? "hpp" : "h"),
           source_of(predictor, cpp ? TreeLanguage::cpp : TreeLanguage::c));

@@ -7,6 +7,7 @@
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
@@ -276,6 +277,10 @@ int searched(TuneVerb options) {
   TuneOptions tune_with = tune_options(options);
   const ProgressStyle style = progress_style_named(options.progress);
   require_place_for("--out", options.best);
+  require_apart_from("--out", options.best,
+                     {{"--db", options.database},
+                      {"--weights", options.problem.weights},
+                      {"--predictor", options.predictor}});
   const Target& target = named_target(target_name(options));
   TrialProblem problem = make_trial_problem(options.problem);
   if (!options.source.empty()) problem.source = options.source;
@@ -409,6 +414,9 @@ int run(const TuneVerb& given) {
   TuneVerb options = given;
   refuse_one_schedule(options.problem);
   options.tune.measure.measure = measure_named(options.measure);
+  if (options.tune.measure.device != 0 && options.tune.measure.measure != Measure::gpu)
+    throw UserError("no CUDA device takes part", fmt::format("--device {}", options.tune.measure.device),
+                    "--measure " + options.measure, "--measure gpu, or no --device");
   if (!options.absorb.empty() && !options.plan.empty())
     throw UserError("a plan is written and absorbed at once", "--absorb " + options.absorb,
                     "--plan " + options.plan, "one of them: --plan first, --absorb when it is measured");

@@ -302,6 +302,10 @@ TEST(StepRows, ArgumentsThatARowDoesNotDeclareAreRefused) {
   EXPECT_THAT(thrown(s, {"balance", {{"parts", std::int64_t{2}}, {"parts", std::int64_t{4}}}, {}}),
               HasSubstr("has an argument twice"));
   EXPECT_THAT(thrown(s, {"fuse", {{{}, "m"}}, {}}), HasSubstr(".fuse(p, q)"));
+  EXPECT_THAT(thrown(s, {"fuse", {{{}, "m"}}, {}, "best.json"}),
+              HasSubstr(R"({"step": "fuse", "arguments": [["", "p"], ["", "q"]]})"));
+  EXPECT_THAT(thrown(s, {"stage", {{{}, "B"}}, {}, "best.json"}),
+              HasSubstr(R"(["", "B"], ["", "shared"], ["at", )"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // expect: has a text where a number stands
 // expect: found:    n = "64"
+// expect: accepted: ["n", 64], a number without quotes
 // fix: const std::string text = R"([{"step": "split", "arguments": [["n", 64]]}])";
 #include "illegal_program.h"
 #include "illegal_schedule.h"

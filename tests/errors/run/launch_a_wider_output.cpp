@@ -2,9 +2,7 @@
 // expect: accepted: f16; or C declared as Tensor<f32, 2>
 // fix:   const Tensor<f32, 2> C("C", {32, 8});
 #include <weft/backends/kernel.h>
-#include <weft/dsl/algorithm.h>
 #include <weft/dsl/assignment.h>
-#include <weft/dsl/expression.h>
 #include <weft/formats/synthetic.h>
 
 #include "illegal_program.h"

@@ -2,9 +2,7 @@
 // expect: 2000 elements, and strides of [400, 4]
 // expect: strides of [100, 1], if those are bytes, since they are counted in elements
 // fix:   const auto B = Tensor<f32, 2>("B", {20, 100}).strided({100, 1});
-#include <weft/dsl/algorithm.h>
 #include <weft/dsl/assignment.h>
-#include <weft/dsl/expression.h>
 
 #include "illegal_launch.h"
 #include "illegal_program.h"

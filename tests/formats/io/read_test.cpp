@@ -70,7 +70,8 @@ TEST_F(Files, TheReaderIsChosenByContentThenByExtension) {
   expect_refused([&] { read(write("cut.safetensors", "abc")); }, {"byte 0", "3 bytes"});
   expect_refused([&] { read(write("empty.npy", "")); }, {"empty.npy", "an empty file"});
   expect_refused([&] { read(write("x.txt", "hello")); },
-                 {"x.txt", "neither a known extension", ".safetensors", "DLMC"});
+                 {"x.txt", "neither a known extension", ".safetensors", "DLMC",
+                  "              .pt .pth .bin .pkl .pickle .ckpt refused; the message says"});
 }
 
 TEST_F(Files, PicklesAreRefusedWithARecipe) {

@@ -37,6 +37,14 @@ TEST(Safetensors, DenseWithZeros) {
   EXPECT_EQ(matrix.origin, "a.safetensors:w");
 }
 
+TEST(Safetensors, PackedWeightsAreNoLayer) {
+  const std::string file = safetensors(R"({"A.begin":{"dtype":"I32","shape":[2],"data_offsets":[0,8]},)"
+                                       R"("A.values":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
+                                       values);
+  expect_refused([&] { weights(file); }, {"the arrays of packed weights",
+                                          "the file that they were packed from", "\"A.values\" F32 [2]"});
+}
+
 TEST(Safetensors, SeveralTensorsInAnyOrderWithMetadataAndPadding) {
   const std::string text =
       R"({"b":{"data_offsets":[16,20],"shape":[2],"dtype":"BF16"},"__metadata__":{"format":"pt"},

@@ -183,7 +183,7 @@ TEST(Suite, ErrorsNameFieldAndLine) {
   EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"M\": -512")),
               AllOf(HasSubstr("s.json, line 9"), HasSubstr("field \"M\": -512"), HasSubstr("from 1 to")));
   EXPECT_THAT(error_of(replaced(products, ", \"N\": 50", "")),
-              AllOf(HasSubstr("s.json, line 9"), HasSubstr("field \"N\": it is missing")));
+              AllOf(HasSubstr("s.json, line 9, problem 2"), HasSubstr("field \"N\": it is missing")));
   EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"m\": 512")),
               AllOf(HasSubstr("and \"m\" is no field"), HasSubstr("\"M\" in place of \"m\"")));
   EXPECT_THAT(error_of(replaced(products, "[0.9, 0.95]", "[0.9,\n 1.5]")),
@@ -203,6 +203,14 @@ TEST(Suite, ErrorsNameFieldAndLine) {
   EXPECT_THAT(error_of(replaced(products, "64, \"K\"", "64.5, \"K\"")), HasSubstr("field \"M\": 64.5"));
   EXPECT_THAT(error_of(replaced(products, "\"M\": 64", "\"M\": 18446744073709551615")),
               HasSubstr("field \"M\""));
+}
+
+TEST(Suite, WhatHoldsForAllProblemsStandsBesideThem) {
+  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"V\": 64, \"M\": 512")),
+              AllOf(HasSubstr("s.json, line 9, problem 2"), HasSubstr("field \"V\": 64"),
+                    HasSubstr("\"V\" beside \"problems\"")));
+  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"sparsity\": 0.5, \"M\": 512")),
+              HasSubstr("\"sparsity\" beside \"problems\""));
 }
 
 TEST(Suite, OtherTextsAreRefused) {

@@ -37,6 +37,25 @@ struct Wrong {
   std::vector<std::string> phrases;
 };
 
+TEST_F(ExportVerb, RefusesWhatWouldHaveNoEffect) {
+  const auto of = [&](const std::string& archs, const std::string& sizes, std::vector<std::string> more) {
+    std::vector<std::string> words{"export",   "--weights", "made:M=24,K=32,sparsity=0.8",
+                                   "--n",      sizes,       "--dtype",
+                                   "f32",      "--archs",   archs,
+                                   "--name",   "ffn",       "-o",
+                                   path("out")};
+    words.insert(words.end(), more.begin(), more.end());
+    const Answer answer = call_weft(words);
+    EXPECT_EQ(answer.code, 2) << answer.errors;
+    return answer.errors;
+  };
+  EXPECT_THAT(of("x86-64-v3", "1:16", {"--ptx-only"}),
+              AllOf(HasSubstr("--archs x86-64-v3"), HasSubstr("sm_80")));
+  EXPECT_THAT(of("x86-64-v3", "1:16", {"--emitter", "cuda"}), HasSubstr("CUDA source is for GPUs"));
+  EXPECT_THAT(of("sm_80", "1:16,32,1:16", {}),
+              AllOf(HasSubstr("where:    --n"), HasSubstr("found:    1 to 16")));
+}
+
 TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
   const std::vector<Wrong> all{
       {{"--name", "NULL"}, {"a name of <stdio.h>", "such as NULL_layer"}},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <weft/formats/io/npy.h>
+#include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 
@@ -50,6 +51,15 @@ class WrongWordsTest : public ::testing::Test {
     write_npy((folder() / "filter.npy").string(), random_array(DType::f32, {4, 2, 3, 3}, 1));
     std::filesystem::current_path(folder());
     std::ofstream("steps.json") << R"([{"step": "split", "arguments": [["n", 4]]}])";
+    std::ofstream("suite.json") << R"({"suite": "mine", "dtype": "f32", "sparsity": [0.5], "problems": [)"
+                                << R"({"id": 1, "M": 32, "K": 48, "N": 8}]})";
+    std::ofstream("trials.jsonl")
+        << R"({"weftdb":1,"created":"2026-11-24T03:00:00Z"})"
+        << "\n"
+        << R"({"kernel":"spmm","problem":{"M":32,"K":48,"N":8,"dtype":"f32","acc":"f32"},)"
+        << R"("pattern":{"kind":"csr","nnz":300,"hash":"csr"},"target":{"sm":"sm_80","gpu":"A"},)"
+        << R"("recipe":"sparsert","config":{},"status":"correct","measure":"gpu","us":{"median":2.5,"n":5}})"
+        << "\n";
   }
   static void TearDownTestSuite() {
     std::filesystem::current_path("/");
@@ -91,6 +101,11 @@ TEST_F(WrongWordsTest, FlagsThatTheOperationHasNoUseForAreRefused) {
       {"help run", "accepted: weft run --help"},
       {"run help", "accepted: weft run --help"},
       {"compile --weights w.npy --n 8 --target cpu --emitter cuda", "CUDA source is for GPUs"},
+      {"run --weights w.npy --n 8 --every-lane-arrives", "or no --every-lane-arrives"},
+      {"prune w.npy --format csr --sparsity 0.5 --attempts 4", "--format shfl_bw:V=64, or no --attempts"},
+      {"tune --weights w.npy --n 8 --measure model --device 3", "--measure gpu, or no --device"},
+      {"train --db trials.jsonl --emit c", "accepted: -o tree.json: the source goes beside it"},
+      {"train --db trials.jsonl --cv 1", "one part cannot be judged by others"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
 }
@@ -214,6 +229,8 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesTheOption) {
 TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
   const WrongWords all[] = {
       {"verify --weights w.npy --n 8 --device sim:sm_91", "did you mean sim:sm_90?"},
+      {"verify --weights w.npy --op conv2d --image 8x8", "--filter 1x1, or a weight of four"},
+      {"compile --weights w.npy --n 8 --target cpu -o w.npy", "where:    --out\n"},
       {"verify --weights w.npy --n 8 --b random", "accepted: random:7, ints:7, zeros"},
       {"verify --weights w.npy --n 8 --alpha two", "accepted: a number: factor of the sum"},
       {"tune --weights w.npy --n 8 --trials ten",
@@ -230,6 +247,62 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
       {"run --weights w.npy --n 8 --schedule w.npy", R"("\x93NUMPY)"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, AFileThatIsReadIsNotOverwritten) {
+  write_npy("b.npy", random_array(DType::f32, {48, 8}, 1));
+  const WrongWords all[] = {
+      {"run --weights w.npy --n 8 --out w.npy", "found:    --weights w.npy, the same file"},
+      {"run --weights w.npy --n 8 --b b.npy --out ./b.npy",
+       "accepted: another file, such as --out ./b_new.npy"},
+      {"prune w.npy --format csr --sparsity 0.9 -o w.npy", "accepted: another file, such as --out w_new.npy"},
+      {"db export trials.jsonl --to csv -o trials.jsonl", "a file that is read would be overwritten"},
+      {"report --db trials.jsonl -o trials.jsonl", "where:    --out trials.jsonl"},
+      {"train --db trials.jsonl -o trials.jsonl", "where:    --out trials.jsonl"},
+      {"bench --suite suite.json --device cpu --json suite.json", "--json suite_new.json"},
+      {"tune --weights w.npy --n 8 --measure model --db t.json -o t.json", "--out t_new.json"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+  EXPECT_EQ(call_weft(words_of("db stats trials.jsonl")).code, 0) << "it is still there";
+  const std::filesystem::path link = "link.svg";
+  std::filesystem::create_symlink("trials.jsonl", link);
+  expect_usage({"plot trials.jsonl -o link.svg", "found:    databases trials.jsonl, the same file"});
+}
+
+TEST_F(WrongWordsTest, OtherFilesInPlaceOfWeightsAreNamed) {
+  const WrongWords all[] = {
+      {"run --weights steps.json --n 8", "found:    the steps of a schedule"},
+      {"run --weights steps.json --schedule w.npy --n 8", "--weights w.npy --schedule steps.json, the two"},
+      {"prune steps.json --format csr --sparsity 0.5", "weft run --schedule steps.json reads this one"},
+      {"demo trials.jsonl", "weft db best trials.jsonl reads this one"},
+      {"verify --weights suite.json --n 8", "weft bench --suite suite.json reads this one"},
+      {"inspect made:M=8,K=8,sparsity=0.5",
+       "weft run --weights made:M=8,K=8,sparsity=0.5 --n 256 takes made"},
+      {"replay trials.jsonl:2 --weights w.npy", "a record that weft tune wrote"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+/// Zeros would be the same with beta and without it.
+TEST_F(WrongWordsTest, AnOldOutputThatNobodyGivesIsDrawn) {
+  const Answer with = call_weft(words_of("verify --weights w.npy --n 8 --beta 1 --out with.npy"));
+  EXPECT_EQ(with.code, 0) << with.errors;
+  EXPECT_THAT(with.errors, HasSubstr("note: the old output, which --beta reads, is --c random:3"));
+  EXPECT_EQ(call_weft(words_of("verify --weights w.npy --n 8 --out without.npy")).code, 0);
+  EXPECT_NE(read_array("with.npy").get(0), read_array("without.npy").get(0));
+  const Answer zeros = call_weft(words_of("verify --weights w.npy --n 8 --beta 1 --c zeros --out zeros.npy"));
+  EXPECT_THAT(zeros.errors, Not(HasSubstr("note")));
+  EXPECT_EQ(read_array("zeros.npy").get(0), read_array("without.npy").get(0));
+}
+
+TEST_F(WrongWordsTest, WeightsThatAreTakenAsSomethingElseAreToldOf) {
+  write_npy("whole.npy", Array::of(std::vector<std::int32_t>{1, 0, 2, 3}));
+  const Answer whole = call_weft(words_of("verify --weights whole.npy --n 4"));
+  EXPECT_EQ(whole.code, 0) << whole.errors;
+  EXPECT_THAT(whole.errors, HasSubstr("note: weights of i32 are taken as f32"));
+  const Answer filter = call_weft(words_of("verify --weights filter.npy --n 4"));
+  EXPECT_EQ(filter.code, 0) << filter.errors;
+  EXPECT_THAT(filter.errors, HasSubstr("note: weights of [4, 2, 3, 3] are taken as 4 x 18"));
 }
 
 TEST_F(WrongWordsTest, ARefusedSearchLeavesNoDatabase) {
