@@ -4,7 +4,7 @@
 # what it exports the library target <name>, with the alias <name>::<name> and its header <name.h>. The library needs nothing
 # of weft; weft is needed to build it. The packed weights are the property WEFT_WEIGHTS of the target, the whole package
 # WEFT_PACKAGE. The program runs again when it, weft, or a file of DEPENDS changes. The project needs the language C. TARGETS
-# may name levels of processors, x86-64-v3 and x86-64-v4, beside GPUs or alone.
+# may name levels of processors, such as x86-64-v3 and aarch64, beside GPUs or alone.
 function(weft_add_kernel name)
   cmake_parse_arguments(KERNEL "" "FROM;SPDX" "TARGETS;PARAMS;DEPENDS" ${ARGN})
   if(NOT KERNEL_FROM OR NOT KERNEL_TARGETS)
@@ -21,7 +21,7 @@ function(weft_add_kernel name)
     list(APPEND sources ${folder}/src/${name}_${part}.c)
   endforeach()
   set(levels ${KERNEL_TARGETS})
-  list(FILTER levels INCLUDE REGEX "^x86-64-v")
+  list(FILTER levels EXCLUDE REGEX "^(sm_)?[0-9]+a?$")
   foreach(level IN LISTS levels)
     string(REPLACE "-" "_" level ${level})
     list(APPEND sources ${folder}/src/${name}_${level}.S)

@@ -80,7 +80,14 @@ if(LLVM_FOUND AND NOT TARGET weft::llvm_library)
     # As packaged, the static library names shared zstd and Z3; nothing that weft uses of it calls Z3.
     set_target_properties(LLVMSupport PROPERTIES
       INTERFACE_LINK_LIBRARIES "rt;dl;m;ZLIB::ZLIB;zstd::libzstd_static;LLVMDemangle")
-    llvm_map_components_to_libnames(weft_llvm_components orcjit passes NVPTX X86)
+    # An LLVM that was built without one of the processors does for all others.
+    set(weft_llvm_components orcjit passes NVPTX)
+    foreach(weft_llvm_target X86 AArch64)
+      if(weft_llvm_target IN_LIST LLVM_TARGETS_TO_BUILD)
+        list(APPEND weft_llvm_components ${weft_llvm_target})
+      endif()
+    endforeach()
+    llvm_map_components_to_libnames(weft_llvm_components ${weft_llvm_components})
     set_target_properties(weft::llvm_library PROPERTIES INTERFACE_LINK_LIBRARIES "${weft_llvm_components}")
   else()
     set_target_properties(weft::llvm_library PROPERTIES INTERFACE_LINK_LIBRARIES LLVM)

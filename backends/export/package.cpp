@@ -4,6 +4,7 @@
 #include <weft/backends/export/package.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/processor_level.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
@@ -292,7 +293,8 @@ std::string TargetGroup::symbol() const {
 }
 
 int TargetGroup::level() const {
-  return is_cpu() ? target->name.back() - '0' : -1;
+  const ProcessorLevel* row = processor_level(target->name);
+  return row != nullptr ? row->level : -1;
 }
 
 int Packing::tensor_of(const std::string& array) const {

@@ -55,7 +55,7 @@ struct Variant {
   Range range;
   bool is_unlimited = false;  ///< the sizes are those that the kernel can index
   std::function<double(std::int64_t size)> microseconds = {};
-  std::string symbol;  ///< "sm_80_0", "x86_64_v3_0"
+  std::string symbol;  ///< "sm_80_0", "x86_64_v3_0", "aarch64_0"
   std::vector<Parameter> parameters;
   std::optional<llvm_backend::CpuAssembly> assembly;  ///< for processors alone
   bool has_cubin = false;
@@ -67,7 +67,7 @@ struct TargetGroup {
   std::vector<Variant> variants;
   bool is_cpu() const { return !target->is_gpu(); }
   std::string symbol() const;  ///< the target in names of C: "sm_80", "x86_64_v3"
-  /// Of a processor, in the order of what its instructions are: 3 of x86-64-v3; -1 of a GPU.
+  /// That of ProcessorLevel, 3 of x86-64-v3; -1 of a GPU.
   int level() const;
 };
 

@@ -40,7 +40,9 @@ std::string print_assembly(const Package& package, const TargetGroup& group);
 /// What templates say of kernels for processors; in a package without, that there are none.
 void add_cpu_words(const Package& package, Words& words);
 /// What the table of kernels has of code for processors, behind all else.
-std::string print_cpu_code(const Package& package, const Variant& variant);
+std::string print_cpu_code(const Package& package, const TargetGroup& group, const Variant& variant);
+/// What the table of targets has of the level of a processor, behind all else.
+std::string print_cpu_level(const Package& package, const TargetGroup& group);
 /// The reference as a kernel of the lowest level, and its row among the targets.
 void add_reference_target(const Package& package, Words& words);
 /// tests/<name>_golden.h: sizes, and some elements of their right results.

@@ -3,12 +3,37 @@
 #include <fmt/format.h>
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/processor_level.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace weft::exporting {
 namespace {
+
+/// An architecture as C sees it.
+struct Architecture {
+  std::string_view name;       ///< as ProcessorLevel has it
+  std::string_view word;       ///< in its macro: FFN_X86_64(here, elsewhere)
+  std::string_view condition;  ///< for the preprocessor: whether code is made for it that the assembly fits
+  std::string_view level;      ///< the template of level_of_processor()
+};
+constexpr std::array architectures{
+    Architecture{"x86-64", "X86_64", "defined(__x86_64__) && defined(__LP64__) && defined(__ELF__)",
+                 "processor_x86_64.c"},
+    Architecture{"aarch64", "AARCH64", "defined(__AARCH64EL__) && defined(__LP64__) && defined(__ELF__)",
+                 "processor_aarch64.c"},
+};
+
+const Architecture& architecture_of(const TargetGroup& group) {
+  const ProcessorLevel* level = processor_level(group.target->name);
+  internal_check(level != nullptr, group.target->name + " is no level of processors");
+  const auto* const row = std::ranges::find(architectures, level->architecture, &Architecture::name);
+  internal_check(row != architectures.end(), "C has no name for " + group.target->name);
+  return *row;
+}
 
 /// Words that are nothing in a package for GPUs alone, with the text of one for processors: of templates, or
 /// in place.
@@ -22,8 +47,9 @@ constexpr CpuWord words_in_place[] = {
      "  size_t scratch_bytes; /* of its local arrays, and of those of each thread of a parallel loop */\n"
      "  size_t thread_bytes;\n"},
     {"CPU_TARGET_FIELDS",
-     "  int level; /* 3 for x86-64-v3, 0 for the reference; -1 for a GPU, in place of whose `sm` this stands "
-     "*/\n"},
+     "  int level; /* 3 for x86-64-v3, 0 for the reference, @NAME@_elsewhere for another machine's "
+     "processors;\n"
+     "              * -1 for a GPU, in place of whose `sm` this stands */\n"},
     {"CPU_HANDLE_FIELDS",
      "  int on_cpu; /* for this machine's processor; of what stands above, `target` and `tensor` are used "
      "*/\n"
@@ -64,6 +90,37 @@ std::string level_names(const Package& package) {
   for (const TargetGroup* level : levels_of(package))
     text += (text.empty() ? "" : " and ") + level->target->name;
   return text;
+}
+
+/// Those of the levels that the package has, in the order of the table.
+std::vector<const Architecture*> architectures_of(const Package& package) {
+  std::vector<const Architecture*> found;
+  for (const Architecture& each : architectures) {
+    if (std::ranges::any_of(levels_of(package),
+                            [&](const TargetGroup* level) { return &architecture_of(*level) == &each; }))
+      found.push_back(&each);
+  }
+  return found;
+}
+
+/// FFN_X86_64(here, elsewhere) and its like.
+std::string macros_of_architectures(const Package& package) {
+  std::string text;
+  for (const Architecture* each : architectures_of(package))
+    text += fmt::format(
+        "#if {0}\n#define {1}_{2}(here, elsewhere) here\n#else\n#define {1}_{2}(here, elsewhere) elsewhere\n"
+        "#endif\n",
+        each->condition, package.upper, each->word);
+  return text;
+}
+
+/// level_of_processor(), which is 0 on machines that the package has no code for.
+std::string level_of_processor(const Package& package, const Words& words) {
+  std::string text;
+  for (const Architecture* each : architectures_of(package))
+    text += fmt::format("#{} {}_{}(1, 0)\n{}", text.empty() ? "if" : "elif", package.upper, each->word,
+                        filled(each->level, words));
+  return text + "#else\nstatic int level_of_processor(void) { return 0; }\n#endif\n";
 }
 
 /// The text in place of the words that it has, all of which are known.
@@ -149,7 +206,9 @@ void add_cpu_words(const Package& package, Words& words) {
   words["PROCESSORS"] = level_names(package);
   for (const CpuWord& each : words_in_place) words[each.word] = filled_in_place(each.text, words);
   words["CPU_DECLARATIONS"] = filled("cpu_declarations.h", words);
+  words["ARCHITECTURES"] = macros_of_architectures(package);
   words["CPU_TYPES"] = filled("cpu_types.h", words);
+  words["LEVEL_OF_PROCESSOR"] = level_of_processor(package, words);
   words["README_CPU"] = filled("readme_cpu.md", words);
   add_cpu_sources(package, words);
   add_host_words(package, words);
@@ -159,9 +218,9 @@ std::string print_assembly(const Package& package, const TargetGroup& group) {
   std::string text = fmt::format(
       "/* The kernels of {0} for {1}: `{2}`\n"
       " * Made by weft {3}. SPDX-License-Identifier: {4} */\n"
-      "#if defined(__x86_64__) && defined(__LP64__) && defined(__ELF__)\n",
+      "#if {5}\n",
       package.name, group.target->name, in_comment(package.algorithm.text()), words_of(package).at("VERSION"),
-      package.options.spdx);
+      package.options.spdx, architecture_of(group).condition);
   for (const Variant& variant : group.variants)
     text += "\n" + heading_of(package, variant) + variant.assembly->text;
   return text +
@@ -170,11 +229,18 @@ std::string print_assembly(const Package& package, const TargetGroup& group) {
          "#if defined(__ELF__)\n\t.section\t.note.GNU-stack,\"\",%progbits\n#endif\n";
 }
 
-std::string print_cpu_code(const Package& package, const Variant& variant) {
+std::string print_cpu_code(const Package& package, const TargetGroup& group, const Variant& variant) {
   if (!package.has_cpu()) return "";
   if (!variant.assembly) return ", NULL, 0, 0";
-  return fmt::format(", {}_ASSEMBLY({}_{}), {}, {}", package.upper, package.name, variant.symbol,
-                     variant.assembly->scratch_bytes, variant.assembly->worker_scratch_bytes);
+  return fmt::format(", {}_{}({}_{}, NULL), {}, {}", package.upper, architecture_of(group).word, package.name,
+                     variant.symbol, variant.assembly->scratch_bytes, variant.assembly->worker_scratch_bytes);
+}
+
+std::string print_cpu_level(const Package& package, const TargetGroup& group) {
+  if (!package.has_cpu()) return "";
+  if (!group.is_cpu()) return fmt::format(", {}", group.level());
+  return fmt::format(", {}_{}({}, {}_elsewhere)", package.upper, architecture_of(group).word, group.level(),
+                     package.name);
 }
 
 void add_reference_target(const Package& package, Words& words) {

@@ -151,13 +151,13 @@ void add_kernels(const Package& package, Words& words) {
                            program.launch.threads, program.launch.shared_bytes);
       lists +=
           fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}{3}}},\n", v.parameters.size(),
-                      v.symbol, program.program.workspaces.size(), print_cpu_code(package, v));
+                      v.symbol, program.program.workspaces.size(), print_cpu_code(package, group, v));
     }
     lists += "};\n\n";
     words["TARGET_ROWS"] +=
         fmt::format("    {{\"{0}\", {1}, {2}, {3}, kernels_{4}, choose_{4}{5}}},\n", target, group.target->sm,
                     group.target->architecture_specific ? 1 : 0, group.variants.size(), group.symbol(),
-                    package.has_cpu() ? fmt::format(", {}", group.level()) : std::string());
+                    print_cpu_level(package, group));
   }
   words["KERNELS"] += lists;
   if (package.has_cpu()) add_reference_target(package, words);

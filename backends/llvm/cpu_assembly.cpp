@@ -1,10 +1,10 @@
-#include <llvm/MC/TargetRegistry.h>
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/cpu_assembly.h>
 #include <weft/backends/llvm/cpu_module.h>
+#include <weft/backends/llvm/processor_machine.h>
 #include <weft/backends/llvm/symbols.h>
-#include <weft/dsl/errors.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 #include <string_view>
@@ -12,20 +12,7 @@
 namespace weft::llvm_backend {
 namespace {
 
-constexpr const char* triple = "x86_64-unknown-linux-gnu";
 constexpr int level = 3;
-
-std::unique_ptr<llvm::TargetMachine> machine_of(const std::string& processor) {
-  initialize_native_target();
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (target == nullptr) throw RuntimeError("code for " + processor + " cannot be made here: " + error);
-  llvm::TargetOptions options;
-  options.MCOptions.AsmVerbose = false;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, processor, "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                  llvm::CodeGenOptLevel::Aggressive));
-}
 
 /// Lines that belong to a whole file: its name, its compiler, whether its stack is code.
 bool is_of_file(std::string_view line) {
@@ -43,7 +30,7 @@ std::string with_own_labels(const std::string& text, const std::string& entry) {
     if (is_of_file(line)) continue;
     for (std::size_t at = 0; (at = line.find(".L", at)) != std::string::npos; at += 2) {
       const bool begins =
-          at == 0 || std::string_view("\t ,(-+$").find(line[at - 1]) != std::string_view::npos;
+          at == 0 || std::string_view("\t ,(-+$:").find(line[at - 1]) != std::string_view::npos;
       if (begins) line.insert(at + 2, entry + "_");
     }
     result += line + "\n";
@@ -55,7 +42,9 @@ std::string with_own_labels(const std::string& text, const std::string& entry) {
 
 CpuAssembly assembly_for(const ThreadProgram& program, const std::string& processor,
                          const AssemblySymbols& symbols) {
-  const auto machine = machine_of(processor);
+  llvm::TargetOptions options;
+  options.MCOptions.AsmVerbose = false;
+  const auto machine = machine_for(processor, options);
   llvm::LLVMContext context;
   const CpuModule made = cpu_module(context, program, *machine, level);
   name_symbols(*made.module, symbols);

@@ -1,37 +1,14 @@
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/TargetParser/Host.h>
-#include <llvm/TargetParser/SubtargetFeature.h>
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/cpu_module.h>
 #include <weft/backends/llvm/cpu_object.h>
+#include <weft/backends/llvm/processor_machine.h>
 #include <weft/backends/llvm/symbols.h>
-#include <weft/dsl/errors.h>
-
-#include <memory>
 
 namespace weft::llvm_backend {
 namespace {
 
 constexpr int level = 3;
-
-std::unique_ptr<llvm::TargetMachine> machine_of(const std::string& processor) {
-  initialize_native_target();
-  const std::string triple = llvm::sys::getProcessTriple();
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (target == nullptr) throw RuntimeError("code for " + processor + " cannot be made here: " + error);
-  std::string name = processor;
-  llvm::SubtargetFeatures features;
-  if (processor == "native") {
-    name = llvm::sys::getHostCPUName().str();
-    for (const auto& feature : llvm::sys::getHostCPUFeatures())
-      features.AddFeature(feature.first(), feature.second);
-  }
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, name, features.getString(), {}, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
-}
 
 /// Gives parallel loops to the function that whoever starts the kernel names in its runtime.
 void define_parallel_loop(llvm::Module& module, const std::string& symbol) {
@@ -59,7 +36,7 @@ void add_array(llvm::Module& module, const ObjectArray& array) {
 
 CpuObject object_for(const ThreadProgram& program, const std::string& processor,
                      const AssemblySymbols& symbols, const std::vector<ObjectArray>& arrays) {
-  const auto machine = machine_of(processor);
+  const auto machine = machine_for(processor);
   llvm::LLVMContext context;
   const CpuModule made = cpu_module(context, program, *machine, level);
   name_symbols(*made.module, symbols);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
+#include <weft/scheduler/hardware/processor_level.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
@@ -43,6 +44,13 @@ constexpr Architecture architectures[] = {
     {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", true},
 };
 
+// aarch64 is ARMv8-A as every such processor has it.
+constexpr ProcessorLevel levels[] = {
+    {"x86-64-v3", "x86-64", 3, "AVX2", 32},
+    {"x86-64-v4", "x86-64", 4, "AVX-512", 64},
+    {"aarch64", "aarch64", 8, "NEON", 16},
+};
+
 bool has_wide_vectors() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -69,11 +77,10 @@ Target cpu() {
 }
 
 /// Code for any processor that has the level, which this machine's need not have.
-Target processor_level(std::string name, std::int64_t vector_bytes) {
+Target processor(const ProcessorLevel& row) {
   Target target = cpu();
-  target.processor = name;
-  target.name = std::move(name);
-  target.vector_bytes = vector_bytes;
+  target.name = target.processor = row.name;
+  target.vector_bytes = row.vector_bytes;
   target.threads = 1;
   return target;
 }
@@ -140,12 +147,20 @@ std::string base_architecture(const Target& target) {
   return is_simulated_only(target) ? fmt::format("sm_{}", target.sm) : target.name;
 }
 
+std::span<const ProcessorLevel> processor_levels() {
+  return levels;
+}
+
+const ProcessorLevel* processor_level(std::string_view name) {
+  const auto* const row = std::ranges::find(levels, name, &ProcessorLevel::name);
+  return row != std::end(levels) ? row : nullptr;
+}
+
 std::span<const Target> targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> list{cpu()};
     for (const Architecture& row : architectures) list.push_back(gpu(row));
-    list.push_back(processor_level("x86-64-v3", 32));
-    list.push_back(processor_level("x86-64-v4", 64));
+    for (const ProcessorLevel& row : levels) list.push_back(processor(row));
     return list;
   }();
   return all;

@@ -13,8 +13,8 @@ namespace weft {
 enum class TargetKind : std::uint8_t { cpu, cuda };
 
 /// Limits of one target. For CUDA: NVIDIA's CUDA C++ programming guide, "compute capabilities". The CPU is
-/// the processor that this runs on; "x86-64-v3" and "x86-64-v4" are any that have these levels, with the
-/// caches of the one that this runs on.
+/// the processor that this runs on; levels, "x86-64-v3" and others of processor_level.h, are any that have
+/// them, with the caches of the one that this runs on.
 struct Target {
   std::string name;  ///< "cpu", "sm_75" … "sm_90a", "x86-64-v3"
   TargetKind kind = TargetKind::cpu;

@@ -223,7 +223,7 @@ void add_export(CLI::App& app, Action& action) {
   begin_group(verb, "Schedule");
   add_choice_flags(verb, options.problem);
   add_list(verb, "--archs", options.architectures,
-           "GPUs, and x86-64-v3, x86-64-v4 of CPUs: see weft targets; with commas");
+           "GPUs, and x86-64-v3, x86-64-v4, aarch64 of CPUs: see weft targets");
   begin_group(verb, "Output");
   add_option(verb, "--name", options.name, "of library and symbols", "NAME");
   add_option(verb, "-o,--out", options.out, "folder; else the name", "DIR");

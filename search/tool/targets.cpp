@@ -1,5 +1,6 @@
 // weft targets: what kernels can be made for.
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/processor_level.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/hardware/target.h>
 #include <weft/search/tool/pages.h>
@@ -35,7 +36,8 @@ constexpr std::array target_limits{
 };
 
 std::string runs_on(const Target& target) {
-  if (!target.is_gpu() && target.processor != "native") return "processors of " + target.name + " and newer";
+  if (const ProcessorLevel* level = processor_level(target.name))
+    return fmt::format("processors of {} ({}) and newer", level->name, level->vectors);
   if (!target.is_gpu()) return "this machine's processors";
   if (is_simulated_only(target)) return "the simulator alone";
   return fmt::format("GPUs of sm_{}{}, and the simulator", target.sm,

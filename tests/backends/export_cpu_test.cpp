@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "backends/built_package.h"
 #include "backends/exported.h"
 
 namespace weft {
@@ -25,60 +26,6 @@ bool runs_here(const std::string& level) {
   const auto known = llvm_backend::processors_of_this_machine();
   return std::ranges::find(known, level) != known.end();
 }
-
-std::vector<fs::path> with_extension(const fs::path& folder, const std::vector<std::string>& extensions) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (std::ranges::find(extensions, entry.path().extension().string()) != extensions.end())
-      files.push_back(entry.path());
-  }
-  return files;
-}
-
-/// A package "layer" of these kernels, and what is built of it.
-class Built {
- public:
-  explicit Built(const std::vector<PackageKernel>& kernels) {
-    ExportOptions options;
-    options.name = "layer";
-    export_package(folder().string(), kernels, options);
-  }
-  fs::path folder() const { return folder_.path() / "layer"; }
-  std::string text(const std::string& name) const { return read_bytes(folder() / name); }
-
-  /// All sources and these, by cc.
-  void build(const std::string& what, std::vector<std::string> words) const {
-    words.insert(words.begin(), {"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", path(what),
-                                 "-I" + (folder() / "include").string(), "-I" + (folder() / "src").string()});
-    for (const fs::path& file : with_extension(folder() / "src", {".c", ".S"}))
-      words.push_back(file.string());
-    words.insert(words.end(), {"-lm", "-ldl"});
-    const ProcessResult result = run_process(words);
-    ASSERT_TRUE(result.succeeded()) << result.error.substr(0, 4000);
-  }
-  /// What the smoke test says.
-  std::string smoke(std::vector<std::string> flags = {}) const {
-    flags.push_back((folder() / "tests/smoke.c").string());
-    build("smoke", flags);
-    const ProcessResult result =
-        run_process({path("smoke"), (folder() / "weights/layer.safetensors").string()});
-    EXPECT_TRUE(result.succeeded()) << result.output << result.error;
-    return result.output;
-  }
-  /// What a tool says of a shared library, whose code has to do at any address.
-  std::string of_library(const std::vector<std::string>& tool) const {
-    build("layer.so", {"-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,text", "-Wl,--fatal-warnings"});
-    std::vector<std::string> words = tool;
-    words.push_back(path("layer.so"));
-    const ProcessResult result = run_process(words);
-    EXPECT_TRUE(result.succeeded()) << result.error;
-    return result.output;
-  }
-
- private:
-  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
-  TemporaryFolder folder_;
-};
 
 std::vector<PackageKernel> of_levels(const std::function<Schedule(const Target&)>& schedule) {
   std::vector<PackageKernel> kernels;
@@ -109,18 +56,8 @@ std::vector<PackageKernel> coded() {
 }
 
 std::vector<PackageKernel> convolution() {
-  Convolution convolution;
-  convolution.channels = 4;
-  convolution.filters = 6;
-  convolution.image = {17, 19};
-  convolution.filter = {3, 3};
-  convolution.pad = {1, 1};
-  WeightMatrix filter = synthetic_layer({.rows = 6, .columns = 36, .sparsity = 0.7, .seed = 5});
-  filter.shape = {6, 4, 3, 3};
-  const auto weights = std::make_shared<const SparseTensor>(pack(filter, formats::csr()));
-  return of_levels([&](const Target& target) {
-    return cpu_rows(convolution_algorithm(convolution, DType::f32), weights, target);
-  });
+  return of_levels(
+      [](const Target& target) { return cpu_rows(small_convolution(), small_filters(), target); });
 }
 
 void expect_works(const std::vector<PackageKernel>& kernels) {

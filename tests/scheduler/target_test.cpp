@@ -48,7 +48,7 @@ std::string message_of(std::string_view name) {
 }
 
 TEST(Target, TableHoldsTheCpuAndEveryArchitectureOnce) {
-  constexpr std::size_t of_processors = 3;
+  constexpr std::size_t of_processors = 4;
   ASSERT_EQ(targets().size(), expected.size() + of_processors);
   EXPECT_EQ(targets()[0].name, "cpu");
   std::set<std::string> names;
@@ -63,7 +63,7 @@ TEST(Target, CpuIsNoGpu) {
 
 TEST(Target, LevelsOfProcessorsHaveTheirVectors) {
   EXPECT_EQ(target_named("cpu").processor, "native");
-  for (const auto& [name, bytes] : {std::pair{"x86-64-v3", 32}, {"x86-64-v4", 64}}) {
+  for (const auto& [name, bytes] : {std::pair{"x86-64-v3", 32}, {"x86-64-v4", 64}, {"aarch64", 16}}) {
     const Target& target = target_named(name);
     EXPECT_FALSE(target.is_gpu());
     EXPECT_EQ(target.processor, name);
