@@ -5,6 +5,7 @@
 #include <weft/formats/suggestion.h>
 #include <weft/search/measure/located_json.h>
 #include <weft/search/measure/suite.h>
+#include <weft/search/measure/suite_fields.h>
 #include <weft/search/records/words.h>
 
 #include <algorithm>
@@ -49,7 +50,7 @@ class SuiteReader {
     for (std::size_t i = 0; i < problems.size(); ++i) {
       Suite suite = suite_of(problems[i], fmt::format("/problems/{}", i));
       suite.name = string_of(root, "", "suite");
-      suite.problems.push_back(problem_of(problems[i], i));
+      suite.problems.push_back(problem_of(problems[i], i, SuitePart::own_problem));
       check_groups(suite, i);
       suites.push_back(std::move(suite));
     }
@@ -70,10 +71,10 @@ class SuiteReader {
     suite.batch = batch_of(root);
     if (root.contains("V")) suite.group_rows = integers_of(root, "V");
     for (const std::int64_t rows : suite.group_rows) check_group_rows(rows, "/V");
+    refuse_idle_field(root, "", SuitePart::suite);
     const Json& problems = list_of(root, "problems");
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      suite.problems.push_back(problem_of(problems[i], i));
-      refuse_fields_of_all(problems[i], i);
+      suite.problems.push_back(problem_of(problems[i], i, SuitePart::problem));
       check_groups(suite, i);
       check_together(suite, i);
     }
@@ -253,7 +254,7 @@ class SuiteReader {
     return {};
   }
 
-  SuiteProblem problem_of(const Json& object, std::size_t number) const {
+  SuiteProblem problem_of(const Json& object, std::size_t number, SuitePart part) const {
     const std::string at = fmt::format("/problems/{}", number);
     if (!object.is_object()) refuse(at, "problems", object.dump(), "objects");
     SuiteProblem problem;
@@ -267,6 +268,7 @@ class SuiteReader {
       problem.k = extent_of(object, at, "K");
       problem.n = problem.op == "spmv" ? 1 : extent_of(object, at, "N");
     }
+    refuse_idle_field(object, at, part);
     return problem;
   }
 
@@ -305,16 +307,10 @@ class SuiteReader {
     problem.convolution = c;
   }
 
-  /// Those of every problem alike stand beside the list; in one of its problems nobody would read them.
-  void refuse_fields_of_all(const Json& object, std::size_t number) const {
-    for (const char* field :
-         {"V", "sparsity", "density", "pattern", "patterns", "dtype", "batch", "n_scale"}) {
-      if (object.contains(field))
-        refuse(fmt::format("/problems/{}/{}", number, field), field, object[field].dump(),
-               fmt::format("\"{}\" beside \"problems\", for all of them; or a \"pattern\" in every problem, "
-                           "beside which it has a dtype, a sparsity and a V of its own",
-                           field));
-    }
+  /// What nobody would read was meant to be read.
+  void refuse_idle_field(const Json& object, const std::string& at, SuitePart part) const {
+    if (const auto idle = idle_field(object, part))
+      refuse(at + "/" + idle->name, idle->name, object[idle->name].dump(), idle->accepted);
   }
 
   /// What structured weights keep would not be what is left of them between the groups.

@@ -208,9 +208,26 @@ TEST(Suite, ErrorsNameFieldAndLine) {
 TEST(Suite, WhatHoldsForAllProblemsStandsBesideThem) {
   EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"V\": 64, \"M\": 512")),
               AllOf(HasSubstr("s.json, line 9, problem 2"), HasSubstr("field \"V\": 64"),
-                    HasSubstr("\"V\" beside \"problems\"")));
+                    HasSubstr("the field beside \"problems\"")));
   EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"sparsity\": 0.5, \"M\": 512")),
-              HasSubstr("\"sparsity\" beside \"problems\""));
+              HasSubstr("the field beside \"problems\""));
+}
+
+/// Each would measure another problem than was written down.
+TEST(Suite, FieldsThatNobodyWouldReadAreRefused) {
+  EXPECT_THAT(error_of(replaced(products, "n_scale", "n_scales")),
+              AllOf(HasSubstr("field \"n_scales\""), HasSubstr("accepted: \"n_scale\"")));
+  EXPECT_THAT(
+      error_of(replaced(products, "\"M\": 512", "\"stride\": 2, \"M\": 512")),
+      AllOf(HasSubstr("problem 2"), HasSubstr("field \"stride\": 2"), HasSubstr("a convolution, with C")));
+  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"op\": \"spmn\", \"M\": 512")),
+              AllOf(HasSubstr("field \"op\": \"spmn\""), HasSubstr("\"spmm\", \"spmv\" or \"linear\"")));
+  const std::string image = R"({"suite": "c", "dtype": "f32", "sparsity": [0.5], "problems": [
+    {"C": 1, "F": 1, "H": 9, "W": 9, "R": 3, "S": 3, "stride": 2, "note": "kept"}]})";
+  EXPECT_EQ(error_of(image), "no error");
+  EXPECT_THAT(error_of(replaced(image, "stride", "strides")),
+              AllOf(HasSubstr("field \"strides\": 2"), HasSubstr("accepted: \"stride\"")));
+  EXPECT_THAT(error_of(replaced(image, "\"note\"", "\"M\"")), HasSubstr("field \"M\": \"kept\""));
 }
 
 TEST(Suite, OtherTextsAreRefused) {
@@ -301,6 +318,9 @@ TEST(Suite, MistakesOfMixedProblemsAreNamed) {
               AllOf(HasSubstr("line 5"), HasSubstr("sparsity")));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "\"blocks\"", "\"boxes\"")), HasSubstr("shuffled_rows"));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "nhwc", "nwhc")), HasSubstr("layout"));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"id\": 1", "\"V\": 64")),
+              HasSubstr("\"pattern\": \"shuffled_rows\", or no \"V\""));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"batch\"", "\"batches\"")), HasSubstr("accepted: \"batch\""));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "\"groups\": 4", "\"groups\": 3")),
               AllOf(HasSubstr("groups"), HasSubstr("a divisor of 8 channels and 16 filters")));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "\"unstructured\"}]", "\"32:2:8\"}]")),
