@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -57,6 +58,30 @@ std::string version_of(const std::string& name, const CblasFunctions& functions,
   }
   return name + (number.empty() ? "" : " " + number) + " (" + core + file_of(library) + ")";
 }
+
+/// An OpenBLAS that is older than the processor takes kernels for one of 2004: while it is opened it is told
+/// what vectors there are, unless the caller's environment says more.
+class OpenblasCore {
+ public:
+  OpenblasCore() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    const char* core = __builtin_cpu_supports("avx512f") != 0 ? "SkylakeX"
+                       : __builtin_cpu_supports("avx2") != 0  ? "Haswell"
+                                                              : nullptr;
+    is_told_ = core != nullptr && std::getenv(variable) == nullptr && setenv(variable, core, 0) == 0;
+#endif
+  }
+  ~OpenblasCore() {
+    if (is_told_) unsetenv(variable);
+  }
+  OpenblasCore(const OpenblasCore&) = delete;
+  OpenblasCore& operator=(const OpenblasCore&) = delete;
+
+ private:
+  static constexpr const char* variable = "OPENBLAS_CORETYPE";
+  bool is_told_ = false;
+};
 
 /// One that the process can call, and how.
 struct Known {
@@ -119,6 +144,7 @@ std::vector<Blas> Blas::open_all(const Device& device, std::string* reason) {
                       std::to_string(version[2]) + " (" + file_of(onednn->library) + ")";
     all.emplace_back(onednn);
   }
+  const OpenblasCore told;
   for (const Known& known : known_cblas()) {
     const auto state = open(known.name, known.files);
     if (!state->library || !state->library.resolve(state->cblas).empty()) continue;
