@@ -2,9 +2,7 @@
 #include <weft/search/measure/processor_contestants.h>
 #include <weft/search/measure/vendor_contestants.h>
 
-#include <algorithm>
 #include <memory>
-#include <thread>
 #include <utility>
 
 namespace weft {
@@ -22,12 +20,6 @@ Element* at(std::uint64_t address) {
   return reinterpret_cast<Element*>(address);
 }
 
-/// Threads that wait for one another take far longer than one where other work has a processor, so the
-/// fastest of both counts.
-std::vector<int> numbers_of_threads() {
-  const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return all > 1 ? std::vector{all, 1} : std::vector{1};
-}
 std::string named(const std::string& way, int threads) {
   return threads == 1 ? way + ", one thread" : fmt::format("{}, {} threads", way, threads);
 }
@@ -81,7 +73,7 @@ std::vector<Contestant> processor_contestants(const Suite& suite, const Librarie
     std::vector<Variant> variants;
     if (libraries.onednn) {
       const Onednn& onednn = *libraries.onednn;
-      for (const int threads : numbers_of_threads()) {
+      for (const int threads : thread_counts_to_time()) {
         variants.push_back(convolution_of(onednn, Images::channels_first, "nchw", threads));
         variants.push_back(convolution_of(onednn, Images::channels_last, "nhwc", threads));
         variants.push_back(convolution_of(onednn, Images::as_wanted, "images as it wants them", threads));
@@ -92,7 +84,7 @@ std::vector<Contestant> processor_contestants(const Suite& suite, const Librarie
   }
   for (const Blas& blas : libraries.blas) {
     std::vector<Variant> variants;
-    for (const int threads : numbers_of_threads()) variants.push_back(product_of(blas, threads));
+    for (const int threads : thread_counts_to_time()) variants.push_back(product_of(blas, threads));
     add(blas.name(), "", std::move(variants));
   }
   if (libraries.blas.empty()) add("dense library", libraries.no_blas, {});

@@ -6,9 +6,7 @@
 #include <weft/search/measure/checker.h>
 #include <weft/search/tool/measure.h>
 
-#include <algorithm>
 #include <functional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,32 +21,48 @@ bool is_plain_product(const Algorithm& algorithm) {
 using Multiply = std::function<void(const DenseProblem&, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                                     StreamHandle stream)>;
 
-DenseTime time_product(const Device& device, const Problem& problem, DenseType type, const std::string& name,
-                       const Reference& expected, const Multiply& multiply) {
-  const Array weights = to_dense(problem.matrix);
-  const Array& b = *problem.arguments.tensors.at("B");
-  Array output = *problem.arguments.tensors.at("C");
-  DeviceMemory a_memory(device, weights.bytes());
-  DeviceMemory b_memory(device, b.bytes());
-  DeviceMemory c_memory(device, output.bytes());
-  a_memory.upload(weights.data(), weights.bytes());
-  b_memory.upload(b.data(), b.bytes());
-  c_memory.poison();
-  const DenseProblem product{problem.matrix.rows, problem.columns, problem.matrix.columns, type,
-                             DenseLayout::row_major};
-  const auto launch = [&](StreamHandle stream) {
-    multiply(product, a_memory.address(), b_memory.address(), c_memory.address(), stream);
-  };
-  const Stream stream(device);
-  launch(stream);
-  wait_for(device, stream);
-  c_memory.download(output.data(), output.bytes());
-  DenseTime result{
-      fmt::format("{} {}", name, name_of(problem.weights->dtype())), BaselineOf::library, {}, {}};
-  result.verification = verify(problem.algorithm, output, expected);
-  result.timing = time(device, launch);
-  return result;
-}
+/// One problem's operands on its device, for any number of libraries.
+class Product {
+ public:
+  Product(const Device& device, const Problem& problem, DenseType type)
+      : device_(device),
+        problem_(problem),
+        shape_{problem.matrix.rows, problem.columns, problem.matrix.columns, type, DenseLayout::row_major},
+        expected_(reference(problem.algorithm, problem.weights.get(), problem.arguments)),
+        output_(*problem.arguments.tensors.at("C")) {
+    const Array weights = to_dense(problem.matrix);
+    const Array& b = *problem.arguments.tensors.at("B");
+    a_ = DeviceMemory(device, weights.bytes());
+    b_ = DeviceMemory(device, b.bytes());
+    c_ = DeviceMemory(device, output_.bytes());
+    a_.upload(weights.data(), weights.bytes());
+    b_.upload(b.data(), b.bytes());
+  }
+
+  DenseTime time_of(const std::string& name, const Multiply& multiply) {
+    const auto launch = [&](StreamHandle stream) {
+      multiply(shape_, a_.address(), b_.address(), c_.address(), stream);
+    };
+    c_.poison();
+    const Stream stream(device_);
+    launch(stream);
+    wait_for(device_, stream);
+    c_.download(output_.data(), output_.bytes());
+    DenseTime result{
+        fmt::format("{} {}", name, name_of(problem_.weights->dtype())), BaselineOf::library, {}, {}};
+    result.verification = verify(problem_.algorithm, output_, expected_);
+    result.timing = time(device_, launch);
+    return result;
+  }
+
+ private:
+  const Device& device_;
+  const Problem& problem_;
+  DenseProblem shape_;
+  Reference expected_;
+  Array output_;
+  DeviceMemory a_, b_, c_;
+};
 
 /// The fastest of the device's libraries that is right; where none is, one that is wrong.
 std::optional<DenseTime> time_library(const Device& device, const Problem& problem) {
@@ -60,10 +74,8 @@ std::optional<DenseTime> time_library(const Device& device, const Problem& probl
         "cuBLAS", [cublas](const DenseProblem& product, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                            StreamHandle stream) { cublas->multiply(product, a, b, c, stream); });
   if (type == DenseType::f32) {
-    // By one thread, too: many wait for one another where other work has a processor.
-    const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     for (const Blas& blas : Blas::open_all(device)) {
-      for (const int threads : all > 1 ? std::vector{all, 1} : std::vector{1})
+      for (const int threads : thread_counts_to_time())
         libraries.emplace_back(
             blas.name(), [blas, threads](const DenseProblem& product, std::uint64_t a, std::uint64_t b,
                                          std::uint64_t c, StreamHandle /*a processor has none*/) {
@@ -74,10 +86,10 @@ std::optional<DenseTime> time_library(const Device& device, const Problem& probl
     }
   }
   if (libraries.empty()) return std::nullopt;
-  const Reference expected = reference(problem.algorithm, problem.weights.get(), problem.arguments);
+  Product product(device, problem, *type);
   std::optional<DenseTime> best;
   for (const auto& [name, multiply] : libraries) {
-    DenseTime found = time_product(device, problem, *type, name, expected, multiply);
+    DenseTime found = product.time_of(name, multiply);
     const bool better =
         !best || found.verification.passed > best->verification.passed ||
         (found.verification.passed == best->verification.passed && found.timing.median < best->timing.median);

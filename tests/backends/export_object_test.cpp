@@ -47,14 +47,10 @@ int main(int argc, char **argv) {
 }
 )";
 
-void write_text(const fs::path& path, const std::string& text) {
-  write_bytes(path, text);
-}
-
 void expect_right(const Kernel& kernel, Array b, Array c, const std::string& sizes = "") {
   const TemporaryFolder folder;
   export_object(kernel, folder.path().string());
-  write_text(folder.path() / "caller.c", caller);
+  write_bytes(folder.path() / "caller.c", caller);
   const std::string program = (folder.path() / "caller").string();
   const ProcessResult built =
       run_process({"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fPIE", "-pie", "-Wl,-z,text",
@@ -62,7 +58,7 @@ void expect_right(const Kernel& kernel, Array b, Array c, const std::string& siz
                    (folder.path() / "kernel.o").string(), "-lm"});
   ASSERT_TRUE(built.succeeded()) << built.error.substr(0, 4000);
   const std::string bytes(reinterpret_cast<const char*>(b.data()), b.bytes());
-  write_text(folder.path() / "b.bin", bytes);
+  write_bytes(folder.path() / "b.bin", bytes);
   const std::string result = (folder.path() / "c.bin").string();
   const ProcessResult ran = run_process({program, (folder.path() / "b.bin").string(), result,
                                          std::to_string(b.bytes()), std::to_string(c.bytes())});
@@ -106,9 +102,9 @@ TEST(ExportObject, HeadersAreOfCxxToo) {
       compile(default_schedule(spmm_algorithm(4, 8, 4, DType::f32), weights_of(4, 8), target_named("cpu")));
   EXPECT_EQ(export_object(kernel, folder.path().string(), {.name = "layer_1"}),
             (std::vector<std::string>{"layer_1.o", "layer_1.h"}));
-  write_text(folder.path() / "caller.cpp",
-             "#include \"layer_1.h\"\nint main() {\n  alignas(64) static float b[32], c[16];\n"
-             "  layer_1_run(b, c, nullptr);\n  return c[0] != 0;\n}\n");
+  write_bytes(folder.path() / "caller.cpp",
+              "#include \"layer_1.h\"\nint main() {\n  alignas(64) static float b[32], c[16];\n"
+              "  layer_1_run(b, c, nullptr);\n  return c[0] != 0;\n}\n");
   const std::string program = (folder.path() / "caller").string();
   const ProcessResult built =
       run_process({"c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-o", program,

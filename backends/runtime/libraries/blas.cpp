@@ -2,9 +2,11 @@
 #include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <thread>
 #include <utility>
 
 namespace weft {
@@ -83,7 +85,7 @@ class OpenblasCore {
   bool is_told_ = false;
 };
 
-/// One that the process can call, and how.
+/// A library, and the files that it may be.
 struct Known {
   const char* name;
   std::vector<std::string> files;
@@ -97,6 +99,11 @@ const std::array<Known, 3>& known_cblas() {
 }
 
 }  // namespace
+
+std::vector<int> thread_counts_to_time() {
+  const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return all > 1 ? std::vector{all, 1} : std::vector{1};
+}
 
 struct Blas::State {
   std::string name;

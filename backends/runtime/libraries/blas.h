@@ -11,6 +11,10 @@
 
 namespace weft {
 
+/// The numbers of threads that a library of the processor is to be timed with: one a processor, and one,
+/// because threads wait for one another far longer where other work has a processor.
+std::vector<int> thread_counts_to_time();
+
 /// A library with a product of f32 matrices for the processor: oneDNN, MKL, OpenBLAS or BLIS. A value; copies
 /// share the library.
 class Blas {
