@@ -4,6 +4,7 @@
 #include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -120,6 +121,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// "sm_100" and its like: of an architecture that came after those that have a row.
+bool of_newer_gpu(std::string_view name) {
+  if (!name.starts_with("sm_")) return false;
+  int number = 0;
+  std::from_chars(name.data() + 3, name.data() + name.size(), number);
+  return std::ranges::all_of(targets(), [&](const Target& target) { return target.sm < number; });
+}
+
 /// " (did you mean sm_80?)", or nothing where no target is near.
 std::string suggestion(std::string_view name) {
   if (name.size() > 16) return {};
@@ -173,8 +182,10 @@ const Target& target_named(std::string_view name, CallPlace place) {
   std::string known;
   for (const Target& target : targets()) known += (known.empty() ? "" : ", ") + target.name;
   return user_call(place, [&]() -> const Target& {
-    throw UserError("there is no target of that name",
-                    fmt::format("\"{}\"{}", name.substr(0, 64), suggestion(name)), known);
+    throw UserError(
+        "there is no target of that name",
+        fmt::format("\"{}\"{}", name.substr(0, 64), of_newer_gpu(name) ? "" : suggestion(name)),
+        of_newer_gpu(name) ? "sm_90, whose PTX the drivers of newer GPUs compile; of all: " + known : known);
   });
 }
 

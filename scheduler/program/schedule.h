@@ -44,6 +44,13 @@ class Schedule {
   /// `weights` may be null where the algorithm has no sparse operand.
   Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
            CallPlace place = {});
+  /// Always refused: there is nothing to schedule.
+  template <class Never = void>
+  Schedule() {
+    static_assert(
+        detail::never<Never>,
+        "weft: a schedule of nothing; accepted: Schedule s = schedule(algorithm, weights, target);");
+  }
 
   /// `.split(n = 64)`: n becomes n.outer and n.inner.
   template <std::same_as<LoopFactor>... Rest>

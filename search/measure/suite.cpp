@@ -261,6 +261,7 @@ class SuiteReader {
     problem.id = id_of(object, at, number);
     problem.label = label_of(object, at);
     if (object.contains("op")) problem.op = string_of(object, at, "op");
+    problem.follows_sum = object.contains("bias") || object.contains("activation");
     if (object.contains("C") || object.contains("F")) {
       read_convolution(object, at, problem);
     } else {

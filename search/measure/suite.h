@@ -23,6 +23,7 @@ struct SuiteProblem {
   std::int64_t n = 0;  ///< columns of the dense operand; of a convolution, batch * output pixels
   std::optional<Convolution> convolution;
   std::string op = {};                     ///< as the file names it, "spmv"; nothing where it does not
+  bool follows_sum = false;                ///< whether the file names a bias or an activation
   std::int64_t image_groups = 1;           ///< groups of a convolution's channels
   ImageLayout layout = ImageLayout::nchw;  ///< that of weft's images; `convolution` is as libraries count it
 };

@@ -165,7 +165,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
 
 int run(const BenchVerb& given) {
   BenchVerb options = given;
-  require_name_of_svg("--plot", options.plot);
+  require_ending("--plot", options.plot, "a picture is written as SVG", {".svg"});
   require_place_for("--plot", options.plot);
   require_place_for("--json", options.json);
   std::vector<ReadFile> read = files_read("--db", options.databases);

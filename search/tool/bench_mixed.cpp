@@ -193,6 +193,10 @@ void print(const std::vector<Line>& lines) {
   verdicts.row({count(Faster::dense), count(Faster::kernel), count(Faster::none),
                 std::to_string(std::ranges::count_if(lines, is_wrong_verdict))});
   fmt::print("{}\n", verdicts.text());
+  const auto cut = std::ranges::count_if(lines, [](const Line& line) { return line.problem->follows_sum; });
+  if (cut > 0)
+    fmt::print("note: of {} problems the suite names a bias or an activation; all measured the sum alone\n",
+               cut);
 }
 
 }  // namespace

@@ -127,6 +127,9 @@ Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const P
                  const Target& target, std::size_t points) {
   std::vector<StoredRecord> trials = trials_of(options);
   keep_trials_of(algorithm, matrix, options, target, trials);
+  if (trials.empty() && !options.databases.empty())
+    fmt::print(stderr, "note: --db {} has no trial of these weights and sizes on {}\n",
+               fmt::join(options.databases, " "), target.name);
   ChoiceOptions with{.records = trials, .points = points};
   std::optional<Predictor> given;
   if (!options.tree.empty()) {

@@ -6,6 +6,7 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/sizes.h>
 #include <weft/search/tool/table.h>
@@ -179,6 +180,7 @@ int run(const ExportVerb& options) {
   package.name = name_of(options);
   package.spdx = options.spdx;
   package.license_text = content_of("--license", options.license);
+  refuse_own_file("--measured", options.measured, "JSON about times and their device");
   package.measured = content_of("--measured", options.measured);
   package.with_weights = !options.no_weights;
   if (options.embed) package.embed_weights = true;

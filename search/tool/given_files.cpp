@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -52,10 +54,12 @@ void require_place_for(const std::string& option, const std::string& path) {
   if (!folder.empty() && !fs::is_directory(folder, error)) throw refuse("no folder " + folder.string());
 }
 
-void require_name_of_svg(const std::string& option, const std::string& path) {
+void require_ending(const std::string& option, const std::string& path, std::string_view what,
+                    const std::vector<std::string_view>& endings) {
   const std::string ending = fs::path(path).extension().string();
-  if (ending.empty() || ending == ".svg") return;
-  throw UserError("a picture is written as SVG", option, path, "a name that ends with .svg");
+  if (ending.empty() || std::ranges::find(endings, ending) != endings.end()) return;
+  throw UserError(std::string(what), option, path,
+                  fmt::format("a name that ends with {}", fmt::join(endings, " or ")));
 }
 
 void require_apart_from(const std::string& option, const std::string& path,
@@ -93,6 +97,13 @@ void refuse_other_file_for_weights(const std::string& option, const std::string&
       exchanged
           ? fmt::format("--weights {} --schedule {}, the two exchanged", schedule, path)
           : fmt::format("a .smtx .mtx .npy .npz .safetensors file; {} {} reads this one", own->use, path));
+}
+
+void refuse_own_file(const std::string& option, const std::string& path, const std::string& accepted) {
+  const OwnFile* own = own_file_at(path);
+  if (own == nullptr) return;
+  throw UserError("a file of another kind is given", option + " " + path, std::string(own->found),
+                  fmt::format("{}; {} {} reads this one", accepted, own->use, path));
 }
 
 }  // namespace weft::tool

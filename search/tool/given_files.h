@@ -11,8 +11,10 @@ namespace weft::tool {
 /// and not after it. Nothing for an empty path.
 void require_place_for(const std::string& option, const std::string& path);
 
-/// UserError, naming the option, for a file whose name says that it is another picture than SVG.
-void require_name_of_svg(const std::string& option, const std::string& path);
+/// UserError, naming the option, for a file whose name says that it is something else than what is written:
+/// `what` is that, "a picture is written as SVG", and `endings` are the names' own, ".svg".
+void require_ending(const std::string& option, const std::string& path, std::string_view what,
+                    const std::vector<std::string_view>& endings);
 
 /// What an option names to be read: a file, or words that are none.
 struct ReadFile {
@@ -31,5 +33,8 @@ std::vector<ReadFile> files_read(std::string_view option, const std::vector<std:
 /// suite, a predictor. `schedule` is what --schedule names beside it: the two may have been exchanged.
 void refuse_other_file_for_weights(const std::string& option, const std::string& path,
                                    const std::string& schedule = {});
+
+/// UserError where a file of weft's is given in place of what is `accepted`.
+void refuse_own_file(const std::string& option, const std::string& path, const std::string& accepted);
 
 }  // namespace weft::tool

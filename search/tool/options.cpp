@@ -3,11 +3,11 @@
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/read.h>
-#include <weft/formats/random.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/advice.h>
 #include <weft/search/records/words.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_array.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
@@ -199,9 +199,11 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
       source = options.bias.empty() ? "random:" + std::to_string(options.seed + 1) : options.bias;
       flag = "--bias";
     }
-    problem.tensors[operand.name] = array_of(source, operand.dtype, static_shape(operand), flag);
+    problem.tensors[operand.name] =
+        array_of(source, operand.dtype, static_shape(operand), flag, &problem.notes);
   }
   for (auto& [name, array] : problem.tensors) problem.arguments.tensors[name] = &array;
+  if (options.alpha == 0.0) problem.notes.push_back("with --alpha 0 nothing of the product is in the output");
   if (options.alpha) problem.arguments.scalars["alpha"] = *options.alpha;
   if (options.beta) problem.arguments.scalars["beta"] = *options.beta;
 }
@@ -266,29 +268,6 @@ Emitter emitter_named(const std::string& name, bool on_gpu) {
     throw UserError("CUDA source is for GPUs", "--emitter cuda", "no GPU",
                     "a GPU's target, or --emitter llvm");
   return Emitter::cuda;
-}
-
-Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape,
-               const std::string& flag) {
-  const auto seed_after = [&](const std::string& prefix) {
-    const auto seed = read_number<std::uint64_t>(std::string_view(text).substr(prefix.size()));
-    if (!seed) throw UserError("a seed cannot be read", flag, text, prefix + "7");
-    return *seed;
-  };
-  if (text == "zeros") return Array(dtype, std::move(shape));
-  if (text.starts_with("random:"))
-    return random_array(dtype, std::move(shape), seed_after("random:"), RandomValues::uniform);
-  if (text.starts_with("ints:"))
-    return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
-  std::error_code error;
-  if (text.find('.') == std::string::npos && !std::filesystem::exists(text, error))
-    throw UserError("an operand cannot be made", flag, '"' + text + "\", which is no file either",
-                    "random:7, ints:7, zeros, or the path of a .npy or .safetensors file");
-  Array array = of_option(flag, [&] { return read_array(text); });
-  if (array.shape() != shape)
-    throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
-                    text_of_shape(shape));
-  return array.converted(dtype);
 }
 
 namespace {
@@ -376,7 +355,7 @@ Layer read_layer(const ProblemOptions& options) {
                                         name_of(before), name_of(dtype), change));
   }
   layer.algorithm = algorithm_of(options, layer.matrix, dtype);
-  if (options.op != "conv2d" && layer.matrix.shape.size() > 2)
+  if (options.op != "conv2d" && layer.matrix.shape.size() != 2)
     layer.notes.push_back(fmt::format("weights of {} are taken as {} x {}", text_of_shape(layer.matrix.shape),
                                       layer.matrix.rows, layer.matrix.columns));
   if (options.op == "conv2d") layer.matrix.shape = static_shape(*layer.algorithm.sparse_operand());

@@ -181,8 +181,4 @@ const Target& named_target(const std::string& name, const std::string& option = 
 /// The target for a device: "cpu", or the newest that the device runs.
 const Target& target_of(const Device& device);
 
-/// Makes an array from "random:SEED", "ints:SEED", "zeros", or a .npy or .safetensors file of that shape.
-Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape,
-               const std::string& flag);
-
 }  // namespace weft::tool

@@ -16,7 +16,7 @@ struct PlotVerb {
 };
 
 int run(const PlotVerb& options) {
-  require_name_of_svg("--out", options.output);
+  require_ending("--out", options.output, "a picture is written as SVG", {".svg"});
   require_place_for("--out", options.output);
   require_apart_from("--out", options.output, files_read("databases", options.databases));
   const std::vector<StoredRecord> records = records_of_files(options.databases);

@@ -27,6 +27,7 @@ struct PruneVerb {
   std::string out;
   std::optional<double> sparsity;
   PruneOptions options;
+  std::optional<std::uint64_t> seed;
   bool json = false;
 };
 
@@ -173,16 +174,24 @@ void check_sparsity(const PruneVerb& verb, const Format& format) {
                   "--sparsity 0.75; only n_m and v_n_m have one of their own");
 }
 
+/// The search for a row order is of shfl_bw alone, whose prunings are also among those that are compared.
+void refuse_idle_search(const PruneVerb& verb, const Format& format, const std::vector<Format>& formats) {
+  if (std::ranges::find(formats, "shfl_bw", &Format::name) != formats.end()) return;
+  const auto refuse = [&](const std::string& option, const std::string& found) {
+    return UserError("an option has no use for the format", option,
+                     fmt::format("{}, and {} has no row order to search", found, format.text()),
+                     "--format shfl_bw:V=64, or no " + option);
+  };
+  if (verb.options.attempts > 0) throw refuse("--attempts", std::to_string(verb.options.attempts));
+  if (verb.seed) throw refuse("--seed", std::to_string(*verb.seed));
+}
+
 int run(const PruneVerb& verb) {
   check_out(verb.out);
   require_apart_from("--out", verb.out, {{"weights", verb.weights}, {"--scores", verb.scores}});
   const Format format = of_option("--format", [&] { return parse_format(verb.format); });
   const std::vector<Format> formats = compared(format);
-  if (verb.options.attempts > 0 && std::ranges::find(formats, "shfl_bw", &Format::name) == formats.end())
-    throw UserError(
-        "an option has no use for the format", "--attempts",
-        fmt::format("{}, and {} has no row order to search", verb.options.attempts, format.text()),
-        "--format shfl_bw:V=64, or no --attempts");
+  refuse_idle_search(verb, format, formats);
   check_sparsity(verb, format);
   // Parameters that the format itself refuses are found before the search, not after it.
   of_option("--format", [&] { return pack(from_dense(Array(DType::f32, {1, 1}), "one element"), format); });
@@ -194,6 +203,7 @@ int run(const PruneVerb& verb) {
   if (!verb.scores.empty()) scores = of_option("--scores", [&] { return read(verb.scores); });
   PruneOptions options = verb.options;
   options.sparsity = verb.sparsity;
+  if (verb.seed) options.seed = *verb.seed;
   options.scores = scores ? &*scores : nullptr;
   std::vector<Method> methods;
   {
@@ -231,7 +241,7 @@ void add_prune(CLI::App& app, Action& action) {
   add_option(command, "--scores", verb.scores,
              "what each weight is worth, in place of |w|: a file with one matrix of that shape");
   begin_group(command, "Search");
-  add_option(command, "--seed", verb.options.seed, "of the search for a row order");
+  add_option(command, "--seed", verb.seed, "of the search for a row order");
   only_from(add_option(command, "--attempts", verb.options.attempts,
                        "row orders that shfl_bw tries; 0: one to eight, by the size")
                 ->capture_default_str(),

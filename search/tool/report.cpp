@@ -67,6 +67,7 @@ void add_kernel(report::PageInput& page, const report::ProblemTrials& problem) {
 int run(const ReportVerb& options) {
   require_place_for("--out", options.output);
   require_apart_from("--out", options.output, files_read("--db", options.databases));
+  require_ending("--out", options.output, "a page is written as HTML", {".html", ".htm"});
   report::PageInput page;
   page.files = options.databases;
   page.records = records_of_files(options.databases);

@@ -42,6 +42,7 @@ struct TuneVerb {
   std::string predictor;
   std::string plan;
   std::string absorb;
+  std::vector<std::string> given;             ///< of the flags of times, those that were written
   std::map<std::string, std::string> source;  ///< source of records, where it is not the problem's own
   TuneOptions tune;
   int jobs = 0;
@@ -410,10 +411,23 @@ void refuse_one_schedule(const ProblemOptions& problem) {
     throw UserError(what, "--schedule", problem.schedule, "none, or weft verify, which takes one schedule");
 }
 
+/// What only measured times have.
+void refuse_idle_times(const TuneVerb& options) {
+  const Measure measure = options.tune.measure.measure;
+  for (const std::string& flag : options.given) {
+    const bool used = measure == Measure::gpu || (measure == Measure::cpu && flag == "--rounds");
+    if (!used)
+      throw UserError("an option has no use for how points are measured", flag,
+                      "--measure " + options.measure,
+                      fmt::format("--measure gpu{}, or no {}", flag == "--rounds" ? " or cpu" : "", flag));
+  }
+}
+
 int run(const TuneVerb& given) {
   TuneVerb options = given;
   refuse_one_schedule(options.problem);
   options.tune.measure.measure = measure_named(options.measure);
+  refuse_idle_times(options);
   if (options.tune.measure.device != 0 && options.tune.measure.measure != Measure::gpu)
     throw UserError("no CUDA device takes part", fmt::format("--device {}", options.tune.measure.device),
                     "--measure " + options.measure, "--measure gpu, or no --device");
@@ -445,6 +459,8 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   only_from(add_option(verb, "--jobs", options.jobs, "at a time; else all cores"), 1, 1024);
   only_from(add_option(verb, "--rounds", tune.measure.rounds, "samples of a time"), 1, 10000);
   only_from(add_option(verb, "--copies", tune.measure.copies, "of operands, for cold caches"), 1, 1000);
+  for (const char* flag : {"--rounds", "--copies"})
+    verb.get_option(flag)->each([&options, flag](const std::string&) { options.given.emplace_back(flag); });
   add_option(verb, "--max-spill", tune.measure.most_spill_bytes, "bytes of a thread");
   verb.add_flag("--no-dense", options.no_baselines, "no times of dense products");
   verb.add_flag("--allow-arch", tune.any_architecture, "even to another GPU's file");

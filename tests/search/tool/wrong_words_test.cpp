@@ -303,6 +303,33 @@ TEST_F(WrongWordsTest, WeightsThatAreTakenAsSomethingElseAreToldOf) {
   const Answer filter = call_weft(words_of("verify --weights filter.npy --n 4"));
   EXPECT_EQ(filter.code, 0) << filter.errors;
   EXPECT_THAT(filter.errors, HasSubstr("note: weights of [4, 2, 3, 3] are taken as 4 x 18"));
+  EXPECT_THAT(whole.errors, HasSubstr("note: weights of [4] are taken as 1 x 4"));
+}
+
+TEST_F(WrongWordsTest, OptionsWithoutAnEffectAreRefused) {
+  const WrongWords all[] = {
+      {"prune w.npy --format csr --sparsity 0.5 --seed 3", "--format shfl_bw:V=64, or no --seed"},
+      {"tune --weights w.npy --n 8 --measure model --rounds 9", "--measure gpu or cpu, or no --rounds"},
+      {"tune --weights w.npy --n 8 --measure cpu --copies 2", "--measure gpu, or no --copies"},
+      {"report --db trials.jsonl -o page.txt", "a name that ends with .html or .htm"},
+      {"export --weights w.npy --n 8 --archs sm_80 --measured steps.json -o ffn", "the steps of a schedule"},
+      {"compile --weights w.npy --n 8 --target sm_100", "sm_90, whose PTX the drivers of newer GPUs compile"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, OperandsThatAreRoundedAreToldOf) {
+  write_npy("wide.npy", random_array(DType::f64, {48, 8}, 1));
+  const Answer wide = call_weft(words_of("verify --weights w.npy --n 8 --b wide.npy"));
+  EXPECT_EQ(wide.code, 0) << wide.errors;
+  EXPECT_THAT(wide.errors, HasSubstr("note: --b wide.npy rounded from f64 to f32; largest change "));
+  Array large(DType::f64, {48, 8});
+  large.set(9, 1e300);
+  write_npy("large.npy", large);
+  expect_usage({"verify --weights w.npy --n 8 --b large.npy", "where:    --b large.npy, element 9"});
+  const Answer nothing = call_weft(words_of("verify --weights w.npy --n 8 --alpha 0"));
+  EXPECT_EQ(nothing.code, 0) << nothing.errors;
+  EXPECT_THAT(nothing.errors, HasSubstr("note: with --alpha 0 nothing of the product is in the output"));
 }
 
 TEST_F(WrongWordsTest, ARefusedSearchLeavesNoDatabase) {

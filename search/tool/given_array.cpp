@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/io/read.h>
+#include <weft/formats/random.h>
+#include <weft/search/tool/given_array.h>
+#include <weft/search/tool/options.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace weft::tool {
+namespace {
+
+/// UserError where what is finite becomes infinite.
+double largest_change(const Array& before, const Array& after, const std::string& where) {
+  double change = 0;
+  for (std::int64_t i = 0; i < before.size(); ++i) {
+    if (!std::isfinite(before.get(i))) continue;
+    if (!std::isfinite(after.get(i)))
+      throw UserError("a value becomes infinite in the element type", fmt::format("{}, element {}", where, i),
+                      fmt::format("{} in {}", before.get(i), name_of(before.dtype())),
+                      fmt::format("values that {} holds; or a wider --dtype", name_of(after.dtype())));
+    change = std::max(change, std::abs(before.get(i) - after.get(i)));
+  }
+  return change;
+}
+
+}  // namespace
+
+Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag,
+               std::vector<std::string>* notes) {
+  const auto seed_after = [&](const std::string& prefix) {
+    const auto seed = read_number<std::uint64_t>(std::string_view(text).substr(prefix.size()));
+    if (!seed) throw UserError("a seed cannot be read", flag, text, prefix + "7");
+    return *seed;
+  };
+  if (text == "zeros") return Array(dtype, std::move(shape));
+  if (text.starts_with("random:"))
+    return random_array(dtype, std::move(shape), seed_after("random:"), RandomValues::uniform);
+  if (text.starts_with("ints:"))
+    return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
+  std::error_code error;
+  if (text.find('.') == std::string::npos && !std::filesystem::exists(text, error))
+    throw UserError("an operand cannot be made", flag, '"' + text + "\", which is no file either",
+                    "random:7, ints:7, zeros, or the path of a .npy or .safetensors file");
+  Array array = of_option(flag, [&] { return read_array(text); });
+  if (array.shape() != shape)
+    throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
+                    text_of_shape(shape));
+  if (array.dtype() == dtype) return array;
+  Array rounded = array.converted(dtype);
+  const double change = largest_change(array, rounded, flag + " " + text);
+  if (change > 0 && notes != nullptr)
+    notes->push_back(fmt::format("{} {} rounded from {} to {}; largest change {:.2e}", flag, text,
+                                 name_of(array.dtype()), name_of(dtype), change));
+  return rounded;
+}
+
+}  // namespace weft::tool
