@@ -7,6 +7,7 @@
 #include <weft/dsl/refused_call.h>
 #include <weft/formats/array.h>
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,6 +28,25 @@ struct Arguments {
 /// What a call is given by mistake, to be refused in a sentence.
 struct ArgumentsByValue {
   std::map<std::string, Array> tensors;
+  std::map<std::string, double> scalars;
+};
+namespace detail {
+
+/// The address of something, where that of an Array is meant.
+struct AnyAddress {
+  template <class Given>
+  AnyAddress(Given*) {
+    static_assert(std::same_as<Given, Array>,
+                  "weft: an operand is not the address of an Array that a kernel may take; found: the type "
+                  "beside Given; accepted: Array b, not const, and &b; numbers of a std::vector as "
+                  "Array b = Array::of(values).reshaped({64, 32})");
+  }
+};
+
+}  // namespace detail
+/// Likewise.
+struct ArgumentsOfAddresses {
+  std::map<std::string, detail::AnyAddress> tensors;
   std::map<std::string, double> scalars;
 };
 namespace detail {
@@ -56,6 +76,13 @@ constexpr void refuse_loose_arrays_by_value() {
       "weft: a kernel is given arrays by value, and writes into them; found: arrays by value without "
       "braces of their own; accepted: their addresses in one pair of braces, scalars in another: "
       "{{{\"B\", &b}, {\"C\", &c}}, {}}");
+}
+
+template <class Given>
+constexpr void refuse_device_function() {
+  static_assert(never<Given>,
+                "weft: a device is a function that is not called; accepted: Device::cpu(), Device::cuda() or "
+                "Device::simulator(\"sm_80\"), with parentheses");
 }
 
 template <class Never>

@@ -140,6 +140,24 @@ class Kernel {
         "\"layer\"})");
     return {};
   }
+  /// Always refused: a device that is not called, and addresses of others than arrays.
+  template <class Given>
+    requires std::is_function_v<Given>
+  void operator()(Given&, detail::Anything = {}) const {
+    detail::refuse_device_function<Given>();
+  }
+  template <class Given>
+    requires std::is_function_v<Given>
+  BoundKernel bind(Given&, detail::Anything = {}) const {
+    detail::refuse_device_function<Given>();
+    return {};
+  }
+  template <class Never = void>
+  void operator()(const Device&, const ArgumentsOfAddresses&) const {}
+  template <class Never = void>
+  BoundKernel bind(const Device&, const ArgumentsOfAddresses&) const {
+    return {};
+  }
   /// Always refused: a kernel writes into the arrays that it is given.
   template <class Never = void>
   void operator()(const Device&, const ArgumentsByValue&) const {

@@ -197,12 +197,25 @@ class Check {
     if (term.arguments.size() != arguments_of(term.kind))
       refuse("a term has a wrong number of arguments", std::to_string(term.arguments.size()),
              std::to_string(arguments_of(term.kind)));
+    if (term.kind == Term::Kind::multiply) check_factors(term);
     if (term.kind == Term::Kind::sum) ++sums_;
     if (term.kind == Term::Kind::access) check_epilogue_access(term.access);
     if (term.kind == Term::Kind::scalar &&
         std::ranges::find(algorithm_.scalars, term.scalar) == algorithm_.scalars.end())
       refuse("a scalar is not one of the algorithm's", term.scalar, "a scalar that the algorithm lists");
     for (const Term& argument : term.arguments) check_term(argument, depth + 1);
+  }
+
+  static bool has_sum(const Term& term) {
+    return term.kind == Term::Kind::sum || std::ranges::any_of(term.arguments, has_sum);
+  }
+
+  /// Results that are all zero would be right, and nobody means them.
+  void check_factors(const Term& product) const {
+    const auto is_zero = [](const Term& term) { return term.kind == Term::Kind::number && term.number == 0; };
+    if (std::ranges::any_of(product.arguments, is_zero) && has_sum(product))
+      refuse("the sum is multiplied by 0", "a factor of 0, of which nothing of the sum is left",
+             "another factor, such as 0.5 * sum(k, A(m, k) * B(k, n)); 1 / 2 of whole numbers is 0 in C++");
   }
 
   void check_epilogue_access(const TensorAccess& access) {

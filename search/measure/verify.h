@@ -28,6 +28,17 @@ Verification verify(const Kernel&, const Device&, const ArgumentsByValue&) {
   detail::refuse_arrays_by_value<Never>();
   return {};
 }
+/// Always refused: a device that is not called, and addresses of others than arrays.
+template <class Given>
+  requires std::is_function_v<Given>
+Verification verify(const Kernel&, Given&, detail::Anything, detail::Anything = {}) {
+  detail::refuse_device_function<Given>();
+  return {};
+}
+template <class Never = void>
+Verification verify(const Kernel&, const Device&, const ArgumentsOfAddresses&) {
+  return {};
+}
 
 /// Compares an output with the reference, element by element, within the rounding of the algorithm's types.
 Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected,
