@@ -1,13 +1,13 @@
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/backends/pieced_kernel.h>
 #include <weft/dsl/arithmetic.h>
+#include <weft/dsl/processors.h>
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -115,9 +115,9 @@ std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const T
                                            const llvm_backend::PieceLimits& limits) {
   const std::optional<PiecedProgram> pieced = llvm_backend::cut_into_pieces(program, limits);
   if (!pieced) return std::nullopt;
-  const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  const std::int64_t at_once = processors();
   const std::vector<Share> shares = shares_of(pieced->pieces);
-  const std::vector<std::span<const Share>> runs = runs_of(shares, processors);
+  const std::vector<std::span<const Share>> runs = runs_of(shares, at_once);
   cuda::AssembleOptions options;
   options.architecture = target.name;
   options.relocatable = true;
@@ -125,7 +125,7 @@ std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const T
   std::vector<std::string> texts(shares.size() + 1);
   std::vector<cuda::Assembled> parts(runs.size() + 1);
   // The entry last: its assembling takes the least.
-  for_each_in_parallel(processors, parts.size(), [&](std::size_t i) {
+  for_each_in_parallel(at_once, parts.size(), [&](std::size_t i) {
     if (i == runs.size()) {
       texts.back() = llvm_backend::emit_entry_ptx(*pieced, target);
       if (assemble) parts[i] = cuda::assemble(texts.back(), options);

@@ -1,6 +1,8 @@
 // Work shared out to the cores.
 #pragma once
 
+#include <weft/dsl/processors.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -27,11 +29,11 @@ void parallel_for_on(std::int64_t threads, std::int64_t count, const Body& body)
   work();
 }
 
-/// As many threads as the machine has cores; one where the `operations` of all together are so few that
-/// starting threads would take longer.
+/// As many threads as there are processors for the process; one where the `operations` of all together are so
+/// few that starting threads would take longer.
 inline std::int64_t threads_for(std::int64_t operations) {
   constexpr std::int64_t few = 1 << 20;
-  return operations < few ? 1 : std::max(1U, std::thread::hardware_concurrency());
+  return operations < few ? 1 : processors();
 }
 
 /// On as many threads as threads_for says.

@@ -15,10 +15,10 @@
 #include <weft/backends/llvm/launch_limits.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 
 #include <algorithm>
 #include <new>
-#include <thread>
 #include <utility>
 
 namespace weft::llvm_backend {
@@ -234,7 +234,7 @@ void CpuCode::run(std::span<void* const> buffers, std::span<const double> scalar
                   std::span<const std::int64_t> extents, int threads) const {
   const State& state = *state_;
   check_launch(state.program.program, buffers, scalars.size(), extents);
-  if (threads <= 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (threads <= 0) threads = static_cast<int>(processors());
   Runtime runtime;
   runtime.threads = std::min(threads, ThreadPool::most_threads);
   runtime.worker_bytes = state.worker_bytes;

@@ -2,12 +2,12 @@
 #include <unistd.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <new>
-#include <thread>
 
 namespace weft {
 namespace {
@@ -61,7 +61,7 @@ DeviceDescription describe() {
   description.kind = DeviceKind::cpu;
   description.name = "cpu";
   description.model = processor_model();
-  description.logical_cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  description.logical_cores = static_cast<int>(processors());
   description.instruction_sets = instruction_sets();
   description.l2_bytes = largest_cache();
   const long pages = sysconf(_SC_PHYS_PAGES);

@@ -1,6 +1,7 @@
 #include <unistd.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/arithmetic.h>
+#include <weft/dsl/processors.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +16,7 @@ constexpr std::int64_t pieces_per_thread = 8;
 /// More than the processors make no loop faster, and each has a stack; a few more keep tests honest on small
 /// machines.
 int most_kept() {
-  static const int most = std::max(64, static_cast<int>(std::thread::hardware_concurrency()));
+  static const int most = std::max(64, static_cast<int>(processors()));
   return most;
 }
 

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
+#include <weft/dsl/processors.h>
 #include <weft/scheduler/hardware/processor_level.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -73,7 +73,7 @@ Target cpu() {
   if (has_wide_vectors()) target.vector_bytes = 64;
   target.first_cache_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, target.first_cache_bytes);
   target.second_cache_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, target.second_cache_bytes);
-  target.threads = std::max(1U, std::thread::hardware_concurrency());
+  target.threads = processors();
   return target;
 }
 

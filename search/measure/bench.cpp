@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 #include <weft/search/measure/bench.h>
 
 #include <algorithm>
@@ -21,8 +22,7 @@ void run_together(const std::vector<std::function<void()>>& work) {
     for (std::size_t i = next++; i < work.size(); i = next++) work[i]();
   };
   std::vector<std::thread> threads;
-  const std::size_t count =
-      std::min<std::size_t>(work.size(), std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t count = std::min<std::size_t>(work.size(), processors());
   for (std::size_t i = 1; i < count; ++i) threads.emplace_back(take_turns);
   take_turns();
   for (std::thread& thread : threads) thread.join();

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 #include <weft/formats/parallel.h>
 #include <weft/formats/row_order.h>
 #include <weft/formats/sparse_tensor.h>
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <thread>
 
 namespace weft {
 namespace {
@@ -64,7 +64,7 @@ Squares squares_of(std::span<const T> a, std::span<const T> b) {
 template <class T>
 double relative_of(std::span<const T> a, std::span<const T> b) {
   constexpr std::size_t of_a_core = 1 << 18;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t cores = processors();
   const std::size_t parts = std::clamp<std::size_t>(a.size() / of_a_core, 1, cores);
   const std::size_t size = ceil_divide(a.size(), parts);
   std::vector<Squares> sums(parts);

@@ -5,6 +5,7 @@
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 #include <weft/search/measure/package_contestant.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 namespace weft {
 namespace {
@@ -50,7 +50,7 @@ using LoopTask = void(void* context, std::int64_t begin, std::int64_t end);
 using LoopRunner = void(void* runner_context, std::int64_t count, LoopTask* task, void* context);
 
 std::int32_t processor_threads() {
-  return static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
+  return static_cast<std::int32_t>(processors());
 }
 
 /// Lends a package the threads that weft's own kernels have.

@@ -4,6 +4,7 @@
 // in a pass and alone, warm, and the pass as a whole. tests/bench/cpu_network_beside.py times dense ones.
 #include <fmt/format.h>
 #include <weft/backends/runtime/memory.h>
+#include <weft/dsl/processors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/search/choice/choice.h>
@@ -114,7 +115,7 @@ std::vector<std::unique_ptr<Made>> made_by_all_cores(const std::vector<Layer>& l
   std::vector<std::unique_ptr<Made>> made(layers.size());
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> workers;
-  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+  for (unsigned i = 0; i < processors(); ++i)
     workers.emplace_back([&] {
       for (std::size_t at = next++; at < layers.size(); at = next++)
         made[at] = std::make_unique<Made>(layers[at], at + 1, options);

@@ -1,12 +1,12 @@
 #include <weft/backends/runtime/libraries/blas.h>
 #include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <limits>
-#include <thread>
 #include <utility>
 
 namespace weft {
@@ -101,7 +101,7 @@ const std::array<Known, 3>& known_cblas() {
 }  // namespace
 
 std::vector<int> thread_counts_to_time() {
-  const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int all = static_cast<int>(processors());
   return all > 1 ? std::vector{all, 1} : std::vector{1};
 }
 
