@@ -24,12 +24,12 @@ std::string command_of(const std::string& line) {
   return words.substr(0, words.find(" #"));
 }
 
-/// What --help-all says of the verb, and of its part where it has some: "db", "best".
+/// What --help-all says of the verb, and of its part where it has some: "db best", "model tune".
 std::string help_of(const std::string& command) {
   std::istringstream words(command);
   std::string weft, verb, part;
   words >> weft >> verb >> part;
-  if (verb != "db") part.clear();
+  if (verb != "db" && verb != "model") part.clear();
   std::vector<std::string> call{verb};
   if (!part.empty()) call.push_back(part);
   call.emplace_back("--help-all");
