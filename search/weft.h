@@ -27,4 +27,6 @@
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/network/network_export.h>
+#include <weft/search/network/network_tuning.h>
 #include <weft/search/trials/tune_schedule.h>

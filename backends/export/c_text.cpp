@@ -51,6 +51,19 @@ std::string c_bytes(std::span<const unsigned char> bytes) {
   return line.empty() ? result : result + line + "\n";
 }
 
+std::string c_string(std::string_view text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    // A question mark could begin a trigraph.
+    if (byte < ' ' || byte > '~' || c == '"' || c == '\\' || c == '?')
+      literal += fmt::format("\\{:03o}", byte);
+    else
+      literal += c;
+  }
+  return literal + "\"";
+}
+
 std::string c_expression(const ir::Expr& expr, const std::map<std::string, std::string>& names) {
   if (const std::int64_t* number = ir::integer_value(expr)) return std::to_string(*number);
   if (const auto* variable = expr.as<ir::Variable>()) {

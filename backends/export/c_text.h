@@ -16,6 +16,8 @@ namespace weft::exporting {
 std::string field_name(const std::string& name);
 /// "127,69,76," in lines of at most 120 columns.
 std::string c_bytes(std::span<const unsigned char> bytes);
+/// A literal of the text, quotes included; what is no printable ASCII stands as octal numbers.
+std::string c_string(std::string_view text);
 inline std::span<const unsigned char> bytes_of(std::string_view text) {
   return {reinterpret_cast<const unsigned char*>(text.data()), text.size()};
 }

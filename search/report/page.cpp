@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/target.h>
 #include <weft/search/model/timing_table.h>
+#include <weft/search/report/network_part.h>
 #include <weft/search/report/page.h>
 #include <weft/search/report/trial_charts.h>
 
@@ -98,6 +99,7 @@ class Page {
                         problems_.size(), problems_.size() == 1 ? "problem" : "problems",
                         escaped(first.target.gpu.empty() ? first.target.name : first.target.gpu),
                         escaped(files()));
+    page += network();
     page += "<h2>Verdict</h2>\n<div class=\"verdict\">" + breakable(verdict()) + "</div>\n";
     page += charts();
     page += "<h2>The best of every problem</h2>\n" + problem_table(rows);
@@ -122,6 +124,15 @@ class Page {
     if (chosen_->bound)
       text += text_of_bound(chosen_->bound->microseconds, name_of(chosen_->bound->by), chosen_->best->record);
     return text;
+  }
+
+  /// The network first, where the trials are of one.
+  std::string network() const {
+    const std::vector<LayerTimes> layers = layers_of(problems_);
+    const std::string verdict = network_verdict(layers);
+    if (verdict.empty()) return {};
+    return "<h2>The network</h2>\n<div class=\"verdict\">" + breakable(verdict) +
+           "</div>\n<div class=\"charts\">\n" + svg_of(speed_up_of_layers(layers)) + "\n</div>\n";
   }
 
   std::string charts() const {
@@ -228,6 +239,7 @@ class Page {
     if (!best.source.contains("weights")) return "# the records do not say where the weights are";
     std::map<std::string, std::string> source = best.source;
     source["format"] = best.pattern.kind;
+    source.erase("layer");  // a name, no flag
     std::string flags;
     for (const auto& [flag, value] : source) flags += fmt::format(" --{} {}", flag, quoted(value));
     std::string text;

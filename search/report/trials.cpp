@@ -50,6 +50,8 @@ void describe(ProblemTrials& problem) {
   });
   if (!one_format) named.group_rows = named.kept_of = 0;
   problem.name = name_of(named, first.kernel);
+  if (const auto layer = first.source.find("layer"); layer != first.source.end())
+    problem.name = layer->second + ": " + problem.name;
   compare_with_dense(problem);
 }
 

@@ -54,4 +54,7 @@ struct Convolution {
 Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue = {},
                                 CallPlace place = {});
 
+/// The algorithm with another extent for an index, in every operand that it stands alone in.
+Algorithm with_size(Algorithm algorithm, const std::string& index, const Extent& extent);
+
 }  // namespace weft

@@ -23,7 +23,7 @@ constexpr std::array verbs{tool::add_devices, tool::add_formats, tool::add_recip
                            tool::add_compile, tool::add_export,  tool::add_run,     tool::add_verify,
                            tool::add_bench,   tool::add_tune,    tool::add_measure, tool::add_db,
                            tool::add_replay,  tool::add_demo,    tool::add_train,   tool::add_predict,
-                           tool::add_report,  tool::add_plot};
+                           tool::add_report,  tool::add_plot,    tool::add_model};
 
 int exit_code_of_runtime_error(const std::string& text) {
   return text.find("CUDA device") != std::string::npos ? tool::exit_no_device : tool::exit_failed;

@@ -19,11 +19,12 @@ struct OwnFile {
   std::string_view found;  ///< what it is
   std::string_view use;    ///< the call that reads it, before its path
 };
-constexpr std::array<OwnFile, 5> own_files{
+constexpr std::array<OwnFile, 6> own_files{
     {{"\"weft_best\"", "the schedule that weft tune found", "weft run --schedule"},
      {"\"step\"", "the steps of a schedule", "weft run --schedule"},
      {"\"weftdb\"", "a database of trials", "weft db best"},
      {"\"problems\"", "a suite of problems", "weft bench --suite"},
+     {"\"weft_network\"", "the layers of a network", "weft model inspect"},
      {"\"weft_tree\"", "a predictor", "weft predict --tree"}}};
 
 /// Nothing for other files, and for those that cannot be read, of which their reader tells.

@@ -46,19 +46,6 @@ SizeRange range_of(std::string_view text) {
   return range;
 }
 
-void set_extents(Algorithm& algorithm, const TensorAccess& access, const std::string& index,
-                 const Extent& extent) {
-  for (std::size_t d = 0; d < access.indices.size(); ++d) {
-    const std::string* plain = access.indices[d].plain();
-    if (plain != nullptr && *plain == index) algorithm.operands[access.operand].shape[d] = extent;
-  }
-}
-
-void set_extents(Algorithm& algorithm, const Term& term, const std::string& index, const Extent& extent) {
-  if (term.kind == Term::Kind::access) set_extents(algorithm, term.access, index, extent);
-  for (const Term& argument : term.arguments) set_extents(algorithm, argument, index, extent);
-}
-
 }  // namespace
 
 std::string SizeRange::text() const {
@@ -105,17 +92,6 @@ Algorithm algorithm_of_image(const Convolution& convolution, DType dtype, const 
       report.accepted.replace(place, word.size(), ": --pad ");
     throw UserError(std::move(report));
   }
-}
-
-Algorithm with_size(Algorithm algorithm, const std::string& index, const Extent& extent) {
-  for (IndexVariable& variable : algorithm.indices) {
-    if (variable.name == index) variable.extent = extent;
-  }
-  for (const TensorAccess& factor : std::vector<TensorAccess>(algorithm.factors))
-    set_extents(algorithm, factor, index, extent);
-  set_extents(algorithm, algorithm.output, index, extent);
-  set_extents(algorithm, algorithm.result, index, extent);
-  return algorithm;
 }
 
 }  // namespace weft::tool

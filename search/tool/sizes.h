@@ -32,7 +32,4 @@ std::string filters_of(std::int64_t columns);
 Algorithm algorithm_of_image(const Convolution& convolution, DType dtype, const Epilogue& epilogue,
                              const std::string& image);
 
-/// The algorithm with another extent for an index, in every operand that it stands alone in.
-Algorithm with_size(Algorithm algorithm, const std::string& index, const Extent& extent);
-
 }  // namespace weft::tool

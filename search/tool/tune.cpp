@@ -1,8 +1,8 @@
 // weft tune: the fastest kernel for an algorithm and its pruned weights, and how it stands against dense.
 #include <fmt/format.h>
-#include <signal.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
@@ -10,6 +10,7 @@
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/progress.h>
+#include <weft/search/tool/searching.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/trials/best_file.h>
 #include <weft/search/trials/plan.h>
@@ -19,11 +20,9 @@
 #include <weft/search/trials/verdict.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
 namespace weft::tool {
 namespace {
@@ -42,78 +41,13 @@ struct TuneVerb {
   std::string predictor;
   std::string plan;
   std::string absorb;
-  std::vector<std::string> given;             ///< of the flags of times, those that were written
+  std::vector<std::string> given;             ///< flags of times that were written
   std::map<std::string, std::string> source;  ///< source of records, where it is not the problem's own
   TuneOptions tune;
   int jobs = 0;
   bool no_baselines = false;
   bool json = false;
 };
-
-std::atomic<bool> interrupted{false};
-
-/// The first Ctrl-C asks the search to finish its trial; the second one ends the process.
-class InterruptHandler {
- public:
-  InterruptHandler() {
-    interrupted = false;
-    struct sigaction action{};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &former_);
-  }
-  ~InterruptHandler() { sigaction(SIGINT, &former_, nullptr); }
-  InterruptHandler(const InterruptHandler&) = delete;
-  InterruptHandler& operator=(const InterruptHandler&) = delete;
-
- private:
-  struct sigaction former_{};
-};
-
-/// "90", "90s", "10m", "1h30m" as seconds.
-double seconds_of(const std::string& text) {
-  const auto refuse = [&] {
-    return UserError("a duration cannot be read", "--time", text, "90, 90s, 10m or 1h30m");
-  };
-  double total = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t digits = text.find_first_not_of("0123456789.", at);
-    const std::string number = text.substr(at, digits == std::string::npos ? digits : digits - at);
-    const std::string unit = digits == std::string::npos ? "s" : text.substr(digits, 1);
-    const double factor = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-    char* end = nullptr;
-    const double value = std::strtod(number.c_str(), &end);
-    if (number.empty() || *end != '\0' || factor == 0) throw refuse();
-    total += value * factor;
-    at = digits == std::string::npos ? text.size() : digits + 1;
-  }
-  if (!(total > 0)) throw refuse();
-  return total;
-}
-
-/// The newest target of the CUDA device, asked in a process of its own: this one must not open it.
-std::string target_of_gpu(int ordinal) {
-  Worker worker([ordinal](const std::string&) {
-    try {
-      return "=" + target_of(Device::cuda(ordinal)).name;
-    } catch (const std::exception& error) {
-      return std::string(error.what());
-    }
-  });
-  const WorkerReply reply = worker.ask("target", 60);
-  if (reply.end == WorkerReply::End::answered && reply.text.starts_with("=")) return reply.text.substr(1);
-  throw RuntimeError(reply.text);
-}
-
-std::string target_name(const TuneVerb& options) {
-  if (!options.target.empty()) return options.target;
-  switch (options.tune.measure.measure) {
-    case Measure::gpu: return target_of_gpu(options.tune.measure.device);
-    case Measure::cpu: return "cpu";
-    default: return "sm_90a";
-  }
-}
 
 /// The format that is named, or all that are worth trying, the most particular first: of that one are the
 /// baselines, and what is said of a recipe that none of them suits.
@@ -162,7 +96,7 @@ TuneOptions tune_options(const TuneVerb& options) {
   tune.baselines = !options.no_baselines;
   // Who names no format takes whatever is known of the weights in any.
   tune.any_format = options.problem.format == automatic;
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto cores = static_cast<int>(processors());
   tune.jobs = options.jobs > 0 ? options.jobs : tune.measure.measure == Measure::model ? 1 : cores;
   for (const std::string& limit : options.limits) {
     const std::size_t equals = limit.find('=');
@@ -173,7 +107,7 @@ TuneOptions tune_options(const TuneVerb& options) {
     for (std::string& word : CLI::detail::split(limit.substr(equals + 1), ','))
       words.push_back(std::move(word));
   }
-  if (!options.duration.empty()) tune.seconds = seconds_of(options.duration);
+  if (!options.duration.empty()) tune.seconds = seconds_of("--time", options.duration);
   return tune;
 }
 
@@ -282,7 +216,7 @@ int searched(TuneVerb options) {
                      {{"--db", options.database},
                       {"--weights", options.problem.weights},
                       {"--predictor", options.predictor}});
-  const Target& target = named_target(target_name(options));
+  const Target& target = searched_target(options.target, options.tune.measure);
   TrialProblem problem = make_trial_problem(options.problem);
   if (!options.source.empty()) problem.source = options.source;
   RecordFile file(options.database, RecordFile::Mode::append);
@@ -290,11 +224,11 @@ int searched(TuneVerb options) {
   if (!options.predictor.empty())
     tune_with.predicted = predicted_by(options.predictor, problem, spaces, target);
   for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
-  const InterruptHandler handler;
+  const Interrupt interrupt;
   ProgressLine progress("tune " + problem.kernel, style);
   TuneHooks hooks;
   hooks.progress = [&](const TuneStatus& status) { progress.show(status); };
-  hooks.stop = [] { return interrupted.load(); };
+  hooks.stop = Interrupt::was_asked;
   const TuneResult result = tune(problem, spaces, target, file, tune_with, hooks);
   progress.end();
   if (result.status.resumed > 0)

@@ -86,8 +86,10 @@ std::string name_of_problem(const Record& record) {
   const auto [m, k] = std::pair(record.problem.size("M"), record.problem.size("K"));
   const auto elements = static_cast<double>(m) * static_cast<double>(k);
   const double zero = elements > 0 ? 100 - 100 * static_cast<double>(record.pattern.stored) / elements : 0;
-  return fmt::format("{} {}x{}x{} {}, {:.1f} % zero{}, {}, {}", record.kernel, m, k, record.problem.size("N"),
-                     record.problem.word("dtype"), zero,
+  const auto layer = record.source.find("layer");
+  const std::string of_layer = layer != record.source.end() ? layer->second + ": " : "";
+  return fmt::format("{}{} {}x{}x{} {}, {:.1f} % zero{}, {}, {}", of_layer, record.kernel, m, k,
+                     record.problem.size("N"), record.problem.word("dtype"), zero,
                      record.pattern.group > 0 ? fmt::format(", V={}", record.pattern.group) : "",
                      record.target.name, record.measure);
 }

@@ -58,6 +58,7 @@ const std::vector<std::string> order{
     "search/choice",
     "search/measure",
     "search/trials",
+    "search/network",
     "search/report",
     "search",
     "search/tool",

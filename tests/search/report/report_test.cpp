@@ -255,5 +255,27 @@ TEST(Page, refuses_records_without_problems) {
   EXPECT_THROW(page_of(input), UserError);
 }
 
+TEST(Report, OfANetworkBeginsWithItsLayers) {
+  std::vector<StoredRecord> all = trials();
+  for (StoredRecord& stored : all) {
+    stored.record.source = {{"layer", stored.record.problem.size("N") == 256 ? "block.up" : "block.<down>"},
+                            {"weights", "model.safetensors"},
+                            {"op", "spmm"},
+                            {"n", "256"}};
+    stored.record.pattern.hash += stored.record.source["layer"];
+  }
+  PageInput input;
+  input.records = all;
+  const std::string page = page_of(input);
+  const std::size_t body = page.find("<body>");
+  expect_well_formed(page.substr(body, page.find("</body>") + 7 - body));
+  EXPECT_THAT(page, HasSubstr("<h2>The network</h2>"));
+  EXPECT_THAT(page, HasSubstr("Speed-up over dense, a bar a layer"));
+  EXPECT_THAT(page, HasSubstr("block.up: "));
+  EXPECT_THAT(page, Not(HasSubstr("--layer"))) << "commands run as they stand";
+  input.records = trials();
+  EXPECT_THAT(page_of(input), Not(HasSubstr("The network")));
+}
+
 }  // namespace
 }  // namespace weft::report

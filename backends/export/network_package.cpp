@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/backends/export/c_text.h>
+#include <weft/backends/export/network_package.h>
+#include <weft/backends/export/package_folder.h>
+#include <weft/backends/export/print.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Beside a layer's package: what it was made from, and its row of the table. The last file that is written
+/// of it.
+constexpr std::string_view row_file = "layer.json";
+
+std::string text_at(const fs::path& path) {
+  std::error_code none;
+  return fs::is_regular_file(path, none) ? read_bytes(path) : std::string();
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+/// The only element type of a layer's dense operands.
+std::string type_of(const Algorithm& algorithm) {
+  return std::string(name_of(algorithm.operands[algorithm.output.operand].dtype));
+}
+
+Json shape_of(const Operand& operand) {
+  Json shape = Json::array();
+  for (const Extent& extent : operand.shape)
+    shape.push_back(extent.is_static() ? Json(extent.value) : Json("n"));
+  return shape;
+}
+
+bool has_open_size(const Algorithm& algorithm) {
+  return std::ranges::any_of(algorithm.operands, [](const Operand& one) {
+    return std::ranges::any_of(one.shape, [](const Extent& extent) { return !extent.is_static(); });
+  });
+}
+
+/// With an open size where one of the kernels has it: others may be for one size alone.
+const Algorithm& algorithm_of(const PackagedLayer& layer) {
+  const auto open = std::ranges::find_if(layer.kernels, [](const PackageKernel& one) {
+    return has_open_size(one.kernel.schedule().algorithm());
+  });
+  return (open != layer.kernels.end() ? *open : layer.kernels.front()).kernel.schedule().algorithm();
+}
+
+/// What the table and the Python module know of a layer.
+Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::string& made_from) {
+  const Algorithm& algorithm = algorithm_of(layer);
+  const SparseTensor& weights = *layer.kernels.front().kernel.schedule().weights();
+  Json row{{"layer", layer.name},         {"symbol", symbol},       {"op", layer.op},
+           {"dtype", type_of(algorithm)}, {"rows", weights.rows()}, {"columns", weights.columns()}};
+  std::int64_t least = 0, most = 0;
+  for (const PackageKernel& kernel : layer.kernels) {
+    if (!has_open_size(algorithm)) continue;
+    least = least == 0 ? kernel.least : std::min(least, kernel.least);
+    most = std::max(most, kernel.most);
+  }
+  row["least"] = least;
+  row["most"] = most;
+  row["processors"] = std::ranges::any_of(
+      layer.kernels, [](const PackageKernel& one) { return !one.kernel.target().is_gpu(); });
+  row["bias"] = false;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::sparse) continue;
+    const bool output = &operand == &algorithm.operands[algorithm.output.operand];
+    if (operand.name == "bias")
+      row["bias"] = true;
+    else
+      row[output ? "output" : "input"] = shape_of(operand);
+  }
+  if (!layer.settings.empty()) row["settings"] = layer.settings;
+  row["weights"] = fmt::format("layers/{0}/weights/{0}.safetensors", symbol);
+  row["made_from"] = exporting::sha256_of(made_from);
+  return row;
+}
+
+}  // namespace
+
+NetworkPackage::NetworkPackage(std::string folder, ExportOptions options, CallPlace place)
+    : folder_(std::move(folder)), options_(std::move(options)) {
+  user_call(place, [&] { check_export_options(options_); });
+}
+
+/// "net_3f2a90c1", the same for the same name, whatever other layers there are.
+std::string NetworkPackage::symbol_of(const std::string& layer) const {
+  return options_.name + "_l" + exporting::sha256_of(layer).substr(0, 10);
+}
+
+std::string NetworkPackage::folder_of(const std::string& layer) const {
+  return (fs::path(folder_) / "layers" / symbol_of(layer)).string();
+}
+
+bool NetworkPackage::is_written(const std::string& layer, const std::string& made_from) const {
+  const Json row = Json::parse(text_at(fs::path(folder_of(layer)) / row_file), nullptr, false);
+  return row.is_object() && row.value("made_from", "") == exporting::sha256_of(made_from) &&
+         row.value("layer", "") == layer;
+}
+
+void NetworkPackage::keep(const std::string& layer) {
+  rows_.push_back(text_at(fs::path(folder_of(layer)) / row_file));
+}
+
+void NetworkPackage::add(const PackagedLayer& layer, const std::string& made_from, CallPlace place) {
+  user_call(place, [&] {
+    const std::string symbol = symbol_of(layer.name);
+    const fs::path target = folder_of(layer.name);
+    std::error_code none;
+    fs::create_directories(target.parent_path(), none);
+    // Until the row is there again the layer counts as not written.
+    fs::remove(target / row_file, none);
+    ExportOptions options = options_;
+    options.name = symbol;
+    options.embed_weights = false;
+    options.with_weights = true;
+    export_package(target.string(), layer.kernels, options);
+    const std::string row = row_of(layer, symbol, made_from).dump();
+    write_bytes(target / row_file, row);
+    rows_.push_back(row);
+  });
+}
+
+std::vector<std::string> NetworkPackage::finish(CallPlace place) {
+  return user_call(place, [&] {
+    if (rows_.empty())
+      throw UserError("a package of a network has no layer", folder_, "none",
+                      "at least one layer that is added");
+    std::vector<Json> rows;
+    for (const std::string& row : rows_) rows.push_back(Json::parse(row));
+    std::ranges::sort(rows, {}, [](const Json& row) { return row["symbol"].get<std::string>(); });
+    exporting::Words words{{"NAME", options_.name},
+                           {"UPPER", upper(options_.name)},
+                           {"VERSION", WEFT_VERSION},
+                           {"SPDX", options_.spdx},
+                           {"COUNT", std::to_string(rows.size())}};
+    std::vector<exporting::PackageFile> files;
+    std::string folders, libraries, table, declarations;
+    Json manifest = Json::array();
+    for (const Json& row : rows) {
+      const std::string symbol = row["symbol"];
+      folders += fmt::format("add_subdirectory(layers/{} EXCLUDE_FROM_ALL)\n", symbol);
+      libraries += fmt::format(" {}", symbol);
+      declarations += fmt::format("extern const {}_layer {}_row;\n", options_.name, symbol);
+      table += fmt::format("  &{}_row,\n", symbol);
+      exporting::Words of_layer = words;
+      of_layer["SYMBOL"] = symbol;
+      of_layer["SYMBOL_UPPER"] = upper(symbol);
+      of_layer["LAYER"] = exporting::c_string(row["layer"].get<std::string>());
+      of_layer["OP"] = row["op"];
+      of_layer["DTYPE"] = row["dtype"];
+      of_layer["ROWS"] = std::to_string(row["rows"].get<std::int64_t>());
+      of_layer["COLUMNS"] = std::to_string(row["columns"].get<std::int64_t>());
+      of_layer["LEAST"] = std::to_string(row["least"].get<std::int64_t>());
+      of_layer["MOST"] = std::to_string(row["most"].get<std::int64_t>());
+      of_layer["HAS_BIAS"] = row["bias"].get<bool>() ? "1" : "0";
+      of_layer["WEIGHTS"] = row["weights"];
+      of_layer["USE_THREADS"] =
+          row["processors"].get<bool>()
+              ? fmt::format(
+                    "  return {0}_use_threads(handle, threads > 1 ? {1}_in_parallel : NULL, (void "
+                    "*)(intptr_t)threads,\n                       threads > 1 ? threads : 1);",
+                    symbol, options_.name)
+              : "  (void)handle;\n  (void)threads;\n  return 0;";
+      of_layer["SET_N"] = row["most"].get<std::int64_t>() > 0 ? "args.n = n;" : "(void)n;";
+      of_layer["SET_BIAS"] = row["bias"].get<bool>() ? "args.bias = bias;" : "(void)bias;";
+      files.push_back({fmt::format("src/{}_row.c", symbol), exporting::filled("network_layer.c", of_layer)});
+      manifest.push_back(row);
+    }
+    words["FOLDERS"] = folders;
+    words["LIBRARIES"] = libraries;
+    words["DECLARATIONS"] = declarations;
+    words["TABLE"] = table;
+    files.push_back({"include/" + options_.name + ".h", exporting::filled("network.h", words)});
+    files.push_back({"src/" + options_.name + "_table.c", exporting::filled("network_table.c", words)});
+    files.push_back({"src/" + options_.name + "_threads.h", exporting::filled("network_threads.h", words)});
+    files.push_back({"src/" + options_.name + "_threads.c", exporting::filled("network_threads.c", words)});
+    files.push_back({"CMakeLists.txt", exporting::filled("network_CMakeLists.txt", words)});
+    files.push_back({"README.md", exporting::filled("network_README.md", words)});
+    files.push_back({fmt::format("{}/__init__.py", options_.name), exporting::filled("network.py", words)});
+    files.push_back({"layers.json", Json{{"name", options_.name}, {"layers", manifest}}.dump(1) + "\n"});
+    Json identity{{"name", options_.name}, {"weft", WEFT_VERSION}, {"license", options_.spdx}};
+    for (const exporting::PackageFile& file : files)
+      identity["sha256"][file.name] = exporting::sha256_of(file.content);
+    files.push_back({exporting::manifest_name, identity.dump(2) + "\n"});
+    std::vector<std::string> names;
+    for (const exporting::PackageFile& file : files) names.push_back(file.name);
+    exporting::put_in_place(files, folder_);
+    return names;
+  });
+}
+
+}  // namespace weft

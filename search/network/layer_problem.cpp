@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/search/network/layer_problem.h>
+
+#include <array>
+#include <string_view>
+
+namespace weft {
+namespace {
+
+std::vector<std::int64_t> shape_of(const Operand& operand) {
+  std::vector<std::int64_t> shape;
+  for (const Extent& extent : operand.shape) shape.push_back(extent.value);
+  return shape;
+}
+
+/// As the command draws them, so that its flags make the same problem again.
+void draw_operands(TrialProblem& problem) {
+  constexpr std::uint64_t seed = 1;
+  const Algorithm& algorithm = problem.what.algorithm;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::sparse) continue;
+    const bool output = &operand == &algorithm.operands[algorithm.output.operand];
+    const std::uint64_t drawn = operand.name == "bias" ? seed + 1 : seed;
+    problem.tensors[operand.name] =
+        output ? Array(operand.dtype, shape_of(operand))
+               : random_array(operand.dtype, shape_of(operand), drawn, RandomValues::uniform);
+  }
+}
+
+std::string text_of_pair(const std::array<std::int64_t, 2>& pair) {
+  return fmt::format("{}x{}", pair[0], pair[1]);
+}
+
+void name_convolution(const Convolution& c, std::map<std::string, std::string>& source) {
+  const Convolution usual;
+  source["image"] = text_of_pair(c.image);
+  if (c.batch != usual.batch) source["batch"] = std::to_string(c.batch);
+  if (c.pad != usual.pad) source["pad"] = text_of_pair(c.pad);
+  if (c.stride != usual.stride) source["stride"] = text_of_pair(c.stride);
+  if (c.dilation != usual.dilation) source["dilation"] = text_of_pair(c.dilation);
+  if (c.layout != usual.layout) source["layout"] = name_of(c.layout);
+}
+
+}  // namespace
+
+std::string why_not_searched(const NetworkLayer& layer) {
+  if (layer.kind == LayerKind::other) return "neither a linear layer nor a 2-D convolution";
+  if (layer.kind == LayerKind::linear) return {};
+  if (layer.image_groups > 1)
+    return fmt::format("a convolution in {} groups: it stays dense", layer.image_groups);
+  if (!layer.convolution) return "the size of its images is not known: a network.json says it";
+  return {};
+}
+
+TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
+                        std::int64_t n) {
+  if (const std::string why = why_not_searched(layer); !why.empty())
+    throw UserError("a layer cannot be searched for a kernel", layer.name, why,
+                    "a layer that inspect() keeps");
+  TrialProblem problem;
+  const DType dtype = weights->values.dtype();
+  Epilogue epilogue;
+  epilogue.bias = !layer.bias.empty();
+  epilogue.activation = layer.activation;
+  constexpr std::array<std::string_view, 3> activations{"none", "relu", "gelu"};
+  if (epilogue.activation != Activation::none)
+    problem.source["activation"] = activations[static_cast<std::size_t>(epilogue.activation)];
+  if (layer.convolution) {
+    problem.kernel = "conv2d";
+    problem.convolution = layer.convolution;
+    problem.what.algorithm = convolution_algorithm(*layer.convolution, dtype, epilogue);
+    name_convolution(*layer.convolution, problem.source);
+    const auto output = layer.convolution->output();
+    problem.columns = layer.convolution->batch * output[0] * output[1];
+    if (epilogue.bias) problem.source["bias"] = "random:2";
+  } else {
+    problem.kernel = epilogue.bias ? "linear" : "spmm";
+    problem.what.algorithm = spmm_algorithm(weights->rows, weights->columns, n, dtype, epilogue);
+    problem.columns = n;
+    problem.source["n"] = std::to_string(n);
+  }
+  problem.what.matrix = std::move(weights);
+  problem.what.format = layer.found ? layer.found->format : formats::csr();
+  draw_operands(problem);
+  problem.source["op"] = problem.kernel;
+  problem.source["weights"] = layer.weight.path;
+  problem.source["layer"] = layer.name;
+  if (!layer.weight.tensor.empty()) problem.source["tensor"] = layer.weight.tensor;
+  return problem;
+}
+
+}  // namespace weft

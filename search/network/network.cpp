@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+#include <weft/formats/io/read.h>
+#include <weft/search/choice/formats_worth_trying.h>
+#include <weft/search/network/layer_kind.h>
+#include <weft/search/network/model_config.h>
+#include <weft/search/network/network.h>
+#include <weft/search/network/network_file.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Fewer zeros come with training, not with pruning; nothing is gained by them.
+constexpr double hardly_pruned = 0.3;
+
+/// The network file of a path: itself, or the one in its folder.
+std::optional<std::string> network_file_at(const std::string& path) {
+  std::error_code none;
+  if (!fs::is_directory(path, none)) {
+    const bool may_be = path.ends_with(".json") && !path.ends_with(".safetensors.index.json");
+    return may_be ? std::optional(path) : std::nullopt;
+  }
+  const fs::path inside = fs::path(path) / "network.json";
+  return fs::is_regular_file(inside, none) ? std::optional(inside.string()) : std::nullopt;
+}
+
+void leave_out_hardly_pruned(NetworkLayer& layer, std::int64_t zeros, std::int64_t elements) {
+  const double share = elements > 0 ? static_cast<double>(zeros) / static_cast<double>(elements) : 0;
+  if (share >= hardly_pruned) return;
+  layer.left_out = fmt::format("{:.1f} % of its weights are zero: it stays dense", 100 * share);
+}
+
+/// Which kernel's format the weights are in is found with a few passes over the entries.
+LayerWeights found_in(const WeightMatrix& matrix) {
+  LayerWeights found;
+  found.elements = matrix.rows * matrix.columns;
+  found.zeros = found.elements - matrix.stored();
+  found.dtype = matrix.values.dtype();
+  found.dense_bytes = static_cast<std::uint64_t>(found.elements) * size_of(found.dtype);
+  found.format = formats_worth_trying(matrix).front();
+  found.packed_bytes = pack(matrix, found.format).bytes();
+  return found;
+}
+
+/// A layer whose weights cannot be read is left out, and the others are read.
+void inspect_layer(NetworkLayer& layer) {
+  const std::string dtype = layer.weight.dtype;
+  if (dtype.starts_with("F8") || dtype.starts_with("I") || dtype.starts_with("U") || dtype == "BOOL") {
+    layer.left_out = "elements of " + dtype + ": only floating-point weights are taken";
+    return;
+  }
+  try {
+    // Dense layers, most of what is large, are seen by one pass over their bytes.
+    if (const auto seen = survey(layer.weight)) {
+      leave_out_hardly_pruned(layer, seen->zeros, seen->elements);
+      if (!layer.is_candidate() && !seen->first_not_finite) {
+        layer.found =
+            LayerWeights{.elements = seen->elements, .zeros = seen->zeros, .dense_bytes = layer.weight.bytes};
+        return;
+      }
+    }
+    const WeightMatrix matrix = weights_of(layer);
+    if (layer.weight.shape.empty()) layer.weight.shape = matrix.shape;
+    layer.found = found_in(matrix);
+    leave_out_hardly_pruned(layer, layer.found->zeros, layer.found->elements);
+  } catch (const UserError& error) {
+    const UserError::Report& report = error.report();
+    layer.left_out =
+        fmt::format("{}: {}{}{}", report.what, report.where, report.where.empty() ? "" : ": ", report.found);
+    layer.broken = true;
+  }
+}
+
+}  // namespace
+
+Network Network::read(const std::string& path, CallPlace place) {
+  return user_call(place, [&] {
+    Network network;
+    network.path_ = path;
+    if (const auto file_path = network_file_at(path)) {
+      const NetworkFile file = network_file_of(*file_path);
+      const std::vector<ListedWeight> weights = list_weights(file.weights);
+      network.layers_ = layers_of(file, *file_path, weights);
+      network.other_tensors_ = weights.size() - std::min(weights.size(), network.layers_.size());
+      return network;
+    }
+    for (const ListedWeight& weight : list_weights(path)) {
+      if (may_be_layer(weight))
+        network.layers_.push_back(layer_of(weight, path));
+      else
+        ++network.other_tensors_;
+    }
+    std::error_code none;
+    if (fs::is_directory(path, none)) follow(model_config_of(path), network.layers_);
+    return network;
+  });
+}
+
+bool Network::inspect(const InspectHooks& hooks) {
+  std::size_t number = 0;
+  for (NetworkLayer& layer : layers_) {
+    if (hooks.stop()) return false;
+    ++number;
+    if (!layer.is_candidate() || layer.found) continue;
+    if (hooks.progress) hooks.progress(number, layers_.size(), layer);
+    inspect_layer(layer);
+  }
+  return true;
+}
+
+WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place) {
+  return user_call(place, [&] {
+    WeightMatrix matrix = weft::read(layer.weight.path, {.tensor = layer.weight.tensor});
+    if (matrix.pattern_only) return with_random_values(matrix, DType::f32, 1);
+    if (!is_float(matrix.values.dtype()))
+      throw UserError("weights are no floating-point numbers", matrix.origin,
+                      fmt::format("elements of {}", name_of(matrix.values.dtype())), "f16, bf16, f32 or f64");
+    return matrix;
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+// A network as a folder, or a file of many tensors, has it: its layers, and which of them are worth a kernel.
+//
+//   Network network = Network::read("llama-pruned");
+//   network.inspect();
+//   for (const NetworkLayer& layer : network.layers()) …
+#pragma once
+
+#include <weft/dsl/errors.h>
+#include <weft/search/network/layer.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct InspectHooks {
+  /// Told before each weight is read: its number, of how many, and the layer.
+  std::function<void(std::size_t number, std::size_t all, const NetworkLayer& layer)> progress = {};
+  std::function<bool()> stop = [] { return false; };
+};
+
+/// Not thread-safe.
+class Network {
+ public:
+  /// Lists the layers of a path: a network file (docs/network_file.md), a folder with one, a folder of
+  /// Hugging Face's form (config.json, .safetensors, an index of shards), any other folder of weights, or one
+  /// file. Only headers are read. Where a network file names the layers, these are they, in its order; else
+  /// every tensor of two or four dimensions is one, and what a name, a shape or a configuration says decides
+  /// the kind.
+  ///
+  /// A shard that is cut off or missing, and other weights that cannot be read, leave their layers out, with
+  /// the reason. UserError where the path cannot be read or holds no weights, and, with file, line and field,
+  /// for a network file that is none or names tensors that are not there.
+  static Network read(const std::string& path, CallPlace place = {});
+
+  /// Reads the weights of the layers, one after the other: zeros, structure, bytes. Memory is that of the
+  /// largest of them. Layers that are hardly pruned, whose weights are no floating-point numbers, or not
+  /// finite, are left out from then on. Returns false where `stop` ended it; what was found stays.
+  bool inspect(const InspectHooks& hooks = {});
+
+  const std::string& path() const { return path_; }
+  const std::vector<NetworkLayer>& layers() const { return layers_; }
+  std::vector<NetworkLayer>& layers() { return layers_; }
+  /// Tensors that are no layers' weights: biases, norms, buffers.
+  std::size_t other_tensors() const { return other_tensors_; }
+
+ private:
+  std::string path_;
+  std::vector<NetworkLayer> layers_;
+  std::size_t other_tensors_ = 0;
+};
+
+/// The weights of a layer. Errors as read(); of other element types than floating-point ones UserError.
+WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place = {});
+
+}  // namespace weft

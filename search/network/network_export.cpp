@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/backends/export/network_package.h>
+#include <weft/search/choice/choice.h>
+#include <weft/search/measure/trial_problem.h>
+#include <weft/search/network/layer_problem.h>
+#include <weft/search/network/network_export.h>
+#include <weft/search/trials/standing.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace weft {
+namespace {
+
+/// Sizes that one kernel of a layer takes.
+struct Sizes {
+  std::int64_t least = 1, most = 1;
+};
+
+std::vector<Sizes> sizes_of(const NetworkLayer& layer, const NetworkExportOptions& options) {
+  if (layer.convolution) return {{}};
+  std::vector<std::int64_t> ends = options.columns;
+  if (ends.empty() && layer.n) ends = {1, *layer.n};
+  if (ends.empty())
+    throw UserError("the number of columns of a linear layer is not known", layer.name,
+                    "no n in a network file, and none in the options",
+                    "NetworkExportOptions::columns, --n 1,8,512");
+  std::ranges::sort(ends);
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  std::vector<Sizes> sizes;
+  for (const std::int64_t end : ends) sizes.push_back({sizes.empty() ? 1 : sizes.back().most + 1, end});
+  return sizes;
+}
+
+/// The target whose trials say what is fast on this one.
+const Target& measured_target(const Target& target) {
+  return target.is_gpu() ? target : target_named("cpu");
+}
+
+class Exporter {
+ public:
+  Exporter(const NetworkExportOptions& options, const NetworkLayer& layer)
+      : options_(options), layer_(layer) {
+    matrix_ = std::make_shared<const WeightMatrix>(weights_of(layer));
+  }
+
+  /// By the measured times, at every size that has some; false where nothing was measured.
+  bool stays_dense() const {
+    bool known = false;
+    for (const Sizes& size : sizes_of(layer_, options_)) {
+      for (const std::string& name : options_.targets) {
+        const auto best = best_at(size.most, target_named(name));
+        const Baseline* dense = best ? dense_beside(*best) : nullptr;
+        if (dense == nullptr || dense->whose != BaselineOf::library) continue;
+        known = true;
+        if (*best->time_of_correct() < dense->microseconds) return false;
+      }
+    }
+    return known;
+  }
+
+  std::vector<PackageKernel> kernels() const {
+    std::vector<PackageKernel> kernels;
+    for (const std::string& name : options_.targets) {
+      Target target = target_named(name);
+      if (!target.is_gpu()) target.threads = options_.threads;
+      for (const Sizes& size : sizes_of(layer_, options_))
+        kernels.push_back({kernel(size, target), size.least, size.most});
+    }
+    return kernels;
+  }
+
+  /// All that the layer's package depends on.
+  std::string made_from() const {
+    std::string text = fmt::format(
+        "{}\n{}\n{}\n", layer_.name, hash_of_pattern(*matrix_),
+        hash_of({reinterpret_cast<const char*>(matrix_->values.data()), matrix_->values.bytes()}));
+    text += fmt::format("{}\n{}\n", fmt::join(options_.targets, ","), options_.threads);
+    for (const Sizes& size : sizes_of(layer_, options_)) {
+      text += fmt::format("{} to {}\n", size.least, size.most);
+      for (const std::string& name : options_.targets) {
+        const auto best = best_at(size.most, target_named(name));
+        if (best) text += best->recipe + " " + text_of_config(*best) + " " + best->pattern.kind + "\n";
+      }
+    }
+    return text;
+  }
+
+ private:
+  TrialProblem problem_at(std::int64_t n) const {
+    NetworkLayer plain = layer_;
+    plain.activation = Activation::none;  // it stays the framework's
+    return problem_of(plain, matrix_, n);
+  }
+
+  /// The fastest right trial of the layer's weights at so many columns.
+  std::optional<Record> best_at(std::int64_t n, const Target& target) const {
+    if (options_.records.empty()) return std::nullopt;
+    const Target& measured = measured_target(target);
+    const Record common =
+        record_for(problem_of(layer_, matrix_, n), measured, measured.is_gpu() ? "gpu" : "cpu", nullptr);
+    const Record* best = nullptr;
+    for (const auto& [record, line] : options_.records) {
+      const auto time = record.time_of_correct();
+      const bool same = time && record.kernel == common.kernel && record.problem == common.problem &&
+                        record.pattern.hash == common.pattern.hash &&
+                        record.target.name == common.target.name && record.measure == common.measure;
+      if (same && (best == nullptr || *time < *best->time_of_correct())) best = &record;
+    }
+    return best != nullptr ? std::optional(*best) : std::nullopt;
+  }
+
+  Kernel kernel(const Sizes& size, const Target& target) const {
+    const Algorithm exact = problem_at(size.most).what.algorithm;
+    const KernelOptions with{.threads = target.is_gpu() ? 0 : options_.threads};
+    // The size of a package for one alone is open all the same, so that callers give it.
+    const bool fixed =
+        layer_.convolution || (size.least == size.most && sizes_of(layer_, options_).size() > 1);
+    std::optional<Schedule> chosen = of_trials(exact, size.most, target);
+    if (!chosen) {
+      Choice choice = choose(exact, *matrix_, target);
+      chosen = first_that_fits(
+          choice, [&](const Way& way) { return schedule_of_way(way, exact, *matrix_, nullptr, target); });
+    }
+    if (fixed) return compile(*chosen, with);
+    const Algorithm open = with_size(exact, "n", Extent::any("N"));
+    try {
+      Schedule replayed(open, chosen->shared_weights(), target);
+      for (const Step& step : chosen->steps()) replayed.apply(step);
+      return compile(replayed, with);
+    } catch (const UserError&) {
+      // The steps are for that size alone.
+      return auto_kernel(open, *matrix_, target, {}, with).kernel;
+    }
+  }
+
+  /// By the recipe and the point that were measured to be the fastest.
+  std::optional<Schedule> of_trials(const Algorithm& algorithm, std::int64_t n, const Target& target) const {
+    const auto best = best_at(n, target);
+    if (!best) return std::nullopt;
+    try {
+      const SpaceProblem what{algorithm, matrix_, parse_format(best->pattern.kind)};
+      return space_of(best->recipe, what, target).schedule(best->config);
+    } catch (const UserError&) {
+      // It was made for another level's vectors; the choice knows one that fits.
+      return std::nullopt;
+    }
+  }
+
+  const NetworkExportOptions& options_;
+  const NetworkLayer& layer_;
+  std::shared_ptr<const WeightMatrix> matrix_;
+};
+
+std::vector<std::int64_t> settings_of(const NetworkLayer& layer) {
+  if (!layer.convolution) return {};
+  const Convolution& c = *layer.convolution;
+  return {c.stride[0], c.stride[1], c.pad[0], c.pad[1], c.dilation[0], c.dilation[1]};
+}
+
+}  // namespace
+
+ExportedNetwork export_network(const std::string& folder, Network& network,
+                               const NetworkExportOptions& options, const NetworkExportHooks& hooks,
+                               CallPlace place) {
+  return user_call(place, [&] {
+    NetworkPackage package(folder, options.package);
+    ExportedNetwork result;
+    std::vector<const NetworkLayer*> layers;
+    for (NetworkLayer& layer : network.layers()) {
+      if (!layer.is_candidate()) continue;
+      layer.left_out = why_not_searched(layer);
+      if (layer.is_candidate())
+        layers.push_back(&layer);
+      else
+        result.refused.emplace_back(layer.name, layer.left_out);
+    }
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const NetworkLayer& layer = *layers[i];
+      try {
+        const Exporter exporter(options, layer);
+        if (!options.all && exporter.stays_dense()) {
+          result.stay_dense.push_back(layer.name);
+          continue;
+        }
+        const std::string made_from = exporter.made_from();
+        const bool kept = package.is_written(layer.name, made_from);
+        if (hooks.progress) hooks.progress(i + 1, layers.size(), layer, kept);
+        if (kept)
+          package.keep(layer.name);
+        else
+          package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(), settings_of(layer)},
+                      made_from);
+        result.layers.push_back(layer.name);
+      } catch (const UserError& error) {
+        // A layer without a kernel stays dense, and the others are exported.
+        result.refused.emplace_back(layer.name,
+                                    fmt::format("{}: {}", error.report().what, error.report().found));
+      }
+    }
+    if (result.layers.empty())
+      throw UserError(
+          "no layer of the network goes into the package", network.path(),
+          fmt::format("{} stay dense, {} without a kernel{}", result.stay_dense.size(), result.refused.size(),
+                      result.refused.empty() ? "" : ": " + result.refused.front().second),
+          "layers for which sparse wins, or NetworkExportOptions::all, --all, for those that do not");
+    package.finish();
+    return result;
+  });
+}
+
+}  // namespace weft

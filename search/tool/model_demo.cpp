@@ -1,0 +1,85 @@
+// weft model demo: a network from its folder to a verdict, a report and a package.
+#include <fmt/format.h>
+#include <weft/backends/runtime/driver.h>
+#include <weft/search/network/made_network.h>
+#include <weft/search/report/page.h>
+#include <weft/search/tool/flags.h>
+#include <weft/search/tool/model.h>
+#include <weft/search/tool/options.h>
+
+#include <filesystem>
+
+namespace weft::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DemoModel {
+  std::string path;
+  std::vector<std::int64_t> columns;
+  std::string budget = "60s";
+  std::string out = "weft_out";
+};
+
+/// The processor's own level, the newest GPU's kernels where there is one.
+std::vector<std::string> exported_targets(bool on_gpu) {
+  if (on_gpu) return {target_of(Device::cuda()).name, "x86-64-v3"};
+  return {"x86-64-v3", "x86-64-v4"};
+}
+
+int run(const DemoModel& options) {
+  std::error_code error;
+  fs::create_directories(options.out, error);
+  if (error) refuse_path("make the folder", options.out, error);
+  TuneModel tune;
+  tune.path = options.path;
+  if (tune.path.empty()) {
+    tune.path = (fs::path(options.out) / "network").string();
+    write_made_network(tune.path);
+    fmt::print(
+        "No network given: {} is a pruned bottleneck and a pruned transformer block that weft makes.\n\n",
+        tune.path);
+  }
+  const bool on_gpu = driver::status().ready();
+  tune.columns = options.columns;
+  tune.budget = options.budget;
+  tune.measure = on_gpu ? "gpu" : "cpu";
+  tune.database = (fs::path(options.out) / "trials.jsonl").string();
+  const int code = tune_model(tune);
+  if (code != exit_ok && code != exit_no_gain) return code;
+  report::PageInput page;
+  page.files = {tune.database};
+  page.records = records_of_files(page.files);
+  const std::string report = (fs::path(options.out) / "report.html").string();
+  write_bytes(report, report::page_of(page));
+  fmt::print("\nreport: {}\n", report);
+  if (code == exit_no_gain) return code;
+  ExportModel exported;
+  exported.path = tune.path;
+  exported.databases = {tune.database};
+  exported.name = "network";
+  exported.out = (fs::path(options.out) / "package").string();
+  exported.with.columns = options.columns;
+  exported.with.targets = exported_targets(on_gpu);
+  return export_model(exported);
+}
+
+}  // namespace
+
+void add_model_demo(CLI::App& verb, Action& action) {
+  const auto [part, options] = new_verb<DemoModel>(
+      verb, action, "demo", "from a network to a verdict, a report and a package, within a minute or so",
+      "Example: weft model demo llama-pruned --n 1,128 --out weft_out", run);
+  add_option(part, "path", options.path,
+             "a folder, a file, or a network.json; a made network where it is left out");
+  begin_group(part, "Problem");
+  only_from(add_list(part, "--n", options.columns, "columns of linear layers, rows of their inputs", "N"), 1,
+            1'000'000'000);
+  begin_group(part, "Schedule");
+  only(add_option(part, "--budget", options.budget, "for all searches together", "TIME"),
+       "90, 90s, 10m or 1h30m", [](const std::string& word) { return !word.empty(); });
+  begin_group(part, "Output");
+  add_option(part, "-o,--out", options.out, "folder for trials, report and package");
+}
+
+}  // namespace weft::tool

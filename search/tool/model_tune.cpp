@@ -1,0 +1,230 @@
+// weft model tune: the kernels of a network, and a verdict for each of its layers and for all of them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/processors.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/network/network_tuning.h>
+#include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
+#include <weft/search/tool/model.h>
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/progress.h>
+#include <weft/search/tool/searching.h>
+#include <weft/search/tool/table.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace weft::tool {
+namespace {
+
+/// A line for each class as its search begins, and the search's own below it.
+class ModelProgress {
+ public:
+  explicit ModelProgress(ProgressStyle style) : style_(style) {}
+
+  void operator()(std::size_t number, std::size_t all, const Network& network, const ClassTimes& one,
+                  const TuneStatus& status) {
+    const NetworkLayer& layer = network.layers()[one.layers.representative()];
+    const std::string what = fmt::format("[{}/{}] {}, n {}", number, all, layer.name, one.n);
+    if (what != what_ || line_ == nullptr) {
+      end();
+      what_ = what;
+      line_ = std::make_unique<ProgressLine>(what, style_);
+    }
+    line_->show(status);
+  }
+  void end() {
+    if (line_ != nullptr) line_->end();
+    line_.reset();
+  }
+
+ private:
+  ProgressStyle style_;
+  std::string what_;
+  std::unique_ptr<ProgressLine> line_;
+};
+
+std::string verdict_of_class(const ClassTimes& one) {
+  if (!one.verdict) return one.failure;
+  if (!one.verdict->standing) return "nothing dense to compare with";
+  const Standing& standing = *one.verdict->standing;
+  switch (standing.winner) {
+    case Faster::kernel: return fmt::format("{:.2f} times faster", standing.ratio);
+    case Faster::dense: return "stay dense";
+    default: return "no verdict: " + standing.why_none;
+  }
+}
+
+/// A network's sums at one number of columns, microseconds.
+struct Sum {
+  double dense = 0, chosen = 0;
+  std::size_t faster = 0, dense_layers = 0;
+  std::size_t unknown = 0;  ///< layers of classes of which the dense time is not known
+};
+
+/// By the columns that linear layers have; what has columns of its own, convolutions, is in every sum.
+std::map<std::int64_t, Sum> sums_of(const Network& network, const NetworkTimes& times) {
+  const auto is_convolution = [&](const ClassTimes& one) {
+    return network.layers()[one.layers.representative()].convolution.has_value();
+  };
+  std::map<std::int64_t, Sum> sums;
+  for (const ClassTimes& one : times.classes) {
+    if (!is_convolution(one)) sums[one.n];
+  }
+  if (sums.empty()) sums[0];
+  for (const ClassTimes& one : times.classes) {
+    for (auto& [n, sum] : sums) {
+      if (!is_convolution(one) && one.n != n) continue;
+      const auto dense = one.dense_time();
+      const std::size_t count = one.layers.layers.size();
+      if (!dense) {
+        sum.unknown += count;
+        continue;
+      }
+      sum.dense += *dense;
+      sum.chosen += one.chosen_time().value_or(*dense);
+      (one.stays_dense() ? sum.dense_layers : sum.faster) += count;
+    }
+  }
+  return sums;
+}
+
+void print(const Network& network, const NetworkTimes& times) {
+  Table table({"layers", "first", "what", "n", "dense", "dense by", "weft", "verdict", "kernel"});
+  for (const ClassTimes& one : times.classes) {
+    const NetworkLayer& layer = network.layers()[one.layers.representative()];
+    const bool has_dense = one.verdict && one.verdict->dense;
+    table.row({std::to_string(one.layers.layers.size()), layer.name, text_of_class(layer),
+               std::to_string(one.n),
+               has_dense ? text_of_microseconds(one.verdict->dense->microseconds) : "-",
+               has_dense ? one.verdict->dense->name : "-",
+               one.verdict ? text_of_microseconds(one.verdict->microseconds) : "-", verdict_of_class(one),
+               one.verdict ? one.verdict->fastest + " in " + one.verdict->format : "-"});
+  }
+  fmt::print("{}\n", table.text());
+  for (const auto& [n, sum] : sums_of(network, times)) {
+    const std::string at = n > 0 ? fmt::format("n {}: ", n) : std::string();
+    if (sum.dense <= 0) {
+      fmt::print("{}no dense time to compare with\n", at);
+      continue;
+    }
+    fmt::print(
+        "{}pruned layers dense {}, with the faster of both {}: {:.2f} times; {} faster sparse, {} stay "
+        "dense{}\n",
+        at, text_of_microseconds(sum.dense), text_of_microseconds(sum.chosen), sum.dense / sum.chosen,
+        sum.faster, sum.dense_layers,
+        sum.unknown > 0 ? fmt::format(", {} without a dense time", sum.unknown) : "");
+  }
+}
+
+nlohmann::ordered_json json_of(const Network& network, const NetworkTimes& times) {
+  nlohmann::ordered_json document{{"path", network.path()}, {"interrupted", times.interrupted}};
+  document["classes"] = nlohmann::ordered_json::array();
+  for (const ClassTimes& one : times.classes) {
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const std::size_t layer : one.layers.layers) names.push_back(network.layers()[layer].name);
+    nlohmann::ordered_json json{
+        {"layers", names}, {"calls", one.layers.calls}, {"n", one.n}, {"trials", one.trials}};
+    if (one.verdict) {
+      json["us"] = one.verdict->microseconds;
+      json["kernel"] = one.verdict->fastest;
+      json["format"] = one.verdict->format;
+      if (one.verdict->dense)
+        json["dense"] = {{"name", one.verdict->dense->name},
+                         {"of", name_of(one.verdict->dense->whose)},
+                         {"us", one.verdict->dense->microseconds}};
+      json["winner"] = name_of(one.verdict->standing ? one.verdict->standing->winner : Faster::none);
+      for (const auto& own : one.own)
+        json["layer_us"].push_back(own ? nlohmann::ordered_json(*own) : nullptr);
+    } else {
+      json["failure"] = one.failure;
+    }
+    document["classes"].push_back(std::move(json));
+  }
+  for (const auto& [n, sum] : sums_of(network, times))
+    document["sums"].push_back({{"n", n},
+                                {"dense_us", sum.dense},
+                                {"chosen_us", sum.chosen},
+                                {"faster", sum.faster},
+                                {"stay_dense", sum.dense_layers},
+                                {"unknown", sum.unknown}});
+  return document;
+}
+
+int run(const TuneModel& options) {
+  return tune_model(options);
+}
+
+}  // namespace
+
+int tune_model(const TuneModel& given) {
+  TuneModel options = given;
+  MeasureOptions& measure = options.with.tune.measure;
+  measure.measure = measure_named(options.measure);
+  options.with.columns = options.columns;
+  options.with.seconds = seconds_of("--budget", options.budget);
+  const auto cores = static_cast<int>(processors());
+  options.with.tune.jobs = measure.measure == Measure::model ? 1 : cores;
+  const ProgressStyle style = progress_style_named(options.progress);
+  require_place_for("--db", options.database);
+  Network network = inspected_network(options.path);
+  return or_without_gpu("--measure cpu, or --measure model with --target sm_90a", [&] {
+    const Target& target = searched_target(options.target, measure);
+    RecordFile file(options.database, RecordFile::Mode::append);
+    for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
+    const Interrupt interrupt;
+    ModelProgress progress(style);
+    const NetworkTuneHooks hooks{
+        .progress = [&](std::size_t number, std::size_t all, const ClassTimes& one,
+                        const TuneStatus& status) { progress(number, all, network, one, status); },
+        .stop = Interrupt::was_asked};
+    const NetworkTimes times = tune_network(network, target, file, options.with, hooks);
+    progress.end();
+    if (options.json) {
+      fmt::print(
+          "{}\n",
+          json_of(network, times).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+      print(network, times);
+      print_left_out(network);
+    }
+    if (times.interrupted) {
+      fmt::print(stderr, "stopped; nothing is lost: the same command goes on where this one was\n");
+      return static_cast<int>(exit_interrupted);
+    }
+    const auto sums = sums_of(network, times);
+    const bool gains = std::ranges::any_of(sums, [](const auto& one) { return one.second.faster > 0; });
+    return static_cast<int>(gains ? exit_ok : exit_no_gain);
+  });
+}
+
+void add_model_tune(CLI::App& verb, Action& action) {
+  const auto [part, options] = new_verb<TuneModel>(
+      verb, action, "tune", "its kernels within a time, and a verdict for each layer and for all",
+      "Layers that are alike are searched for once and checked each; the time goes where the network's is.\n"
+      "Every trial is in the database: what was interrupted goes on. The exit code is 6 where dense is\n"
+      "faster everywhere.\n"
+      "Example: weft model tune llama-pruned --n 1,8,512 --budget 5m",
+      run);
+  add_option(part, "path", options.path, "a folder, a file, or a network.json")->required();
+  begin_group(part, "Problem");
+  only_from(
+      add_list(part, "--n", options.columns, "columns of linear layers, rows of their inputs: 1,8,512", "N"),
+      1, 1'000'000'000);
+  begin_group(part, "Device");
+  add_option(part, "--measure", options.measure, "gpu, cpu, sim or model");
+  add_option(part, "--target", options.target, "see weft targets", "TARGET");
+  begin_group(part, "Schedule");
+  only(add_option(part, "--budget", options.budget, "for all searches together", "TIME"),
+       "90, 90s, 10m or 1h30m", [](const std::string& word) { return !word.empty(); });
+  only_from(add_option(part, "--trials", options.with.most_trials, "of a class, at most"), 1, 1'000'000);
+  add_option(part, "--db", options.database, "file of trials, appended to");
+  begin_group(part, "Output");
+  add_option(part, "--progress", options.progress, "auto, plain or none");
+  add_json_flag(part, options.json);
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,102 @@
+// One budget for a network, and what is exported of it.
+#include <gmock/gmock.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/network/network_export.h>
+#include <weft/search/network/network_tuning.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "a_network.h"
+
+namespace weft {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+NetworkTuneOptions options_for(Measure measure) {
+  NetworkTuneOptions options;
+  options.tune.measure.measure = measure;
+  options.tune.measure.rounds = 3;
+  options.most_trials = 3;
+  options.seconds = 60;
+  return options;
+}
+
+TEST_F(ANetwork, EveryClassIsSearchedAndEveryLayerChecked) {
+  write_model();
+  write_network_file(all_layers);
+  Network network = Network::read(path());
+  network.inspect();
+  RecordFile file(path("trials.jsonl"), RecordFile::Mode::append);
+  const NetworkTimes times = tune_network(network, target_named("cpu"), file, options_for(Measure::cpu));
+  EXPECT_FALSE(times.interrupted);
+  // A layer with a bias and one without are no class.
+  ASSERT_THAT(times.classes, SizeIs(3));
+  for (const ClassTimes& one : times.classes) {
+    ASSERT_TRUE(one.verdict) << one.failure;
+    EXPECT_GT(one.verdict->microseconds, 0);
+    EXPECT_TRUE(one.verdict->dense) << "a dense product is measured beside it";
+  }
+  EXPECT_TRUE(std::ranges::all_of(file.records(), [](const StoredRecord& stored) {
+    return stored.record.source.contains("layer") && stored.record.source.contains("tensor");
+  }));
+  // Nothing is measured twice.
+  const std::size_t trials = file.records().size();
+  const NetworkTimes again = tune_network(network, target_named("cpu"), file, options_for(Measure::cpu));
+  EXPECT_EQ(file.records().size(), trials);
+  EXPECT_EQ(again.classes.size(), times.classes.size());
+}
+
+TEST_F(ANetwork, ColumnsThatNobodySaysAreAskedFor) {
+  write_model();
+  Network network = Network::read(path());
+  network.inspect();
+  RecordFile file(path("trials.jsonl"), RecordFile::Mode::append);
+  try {
+    tune_network(network, target_named("cpu"), file, options_for(Measure::cpu));
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--n 1,8,512"));
+  }
+  NetworkTuneOptions options = options_for(Measure::model);
+  options.columns = {1, 64};
+  const NetworkTimes times = tune_network(network, target_named("sm_90a"), file, options);
+  // The two linear layers are a class; of the convolution nobody knows the images.
+  EXPECT_THAT(times.classes, SizeIs(2));
+  const auto conv = std::ranges::find(network.layers(), "conv", &NetworkLayer::name);
+  EXPECT_THAT(conv->left_out, HasSubstr("the size of its images"));
+}
+
+TEST_F(ANetwork, IsExportedAsOneLibraryWithATable) {
+  write_model();
+  write_network_file(all_layers);
+  Network network = Network::read(path());
+  network.inspect();
+  NetworkExportOptions options;
+  options.package.name = "net";
+  options.targets = {"x86-64-v3"};
+  const std::string folder = path("package");
+  std::size_t kept = 0;
+  const NetworkExportHooks hooks{.progress = [&](std::size_t, std::size_t, const NetworkLayer&,
+                                                 bool was_there) { kept += was_there ? 1 : 0; }};
+  const ExportedNetwork done = export_network(folder, network, options, hooks);
+  EXPECT_THAT(done.layers, SizeIs(3)) << (done.refused.empty() ? "" : done.refused.front().second);
+  EXPECT_EQ(kept, 0U);
+  const auto table = nlohmann::json::parse(read_bytes(std::filesystem::path(folder) / "layers.json"));
+  ASSERT_EQ(table["layers"].size(), 3U);
+  const std::string manifest = read_bytes(std::filesystem::path(folder) / "manifest.json");
+  // The same again: nothing is made anew, and every byte is what it was.
+  Network same = Network::read(path());
+  same.inspect();
+  const ExportedNetwork again = export_network(folder, same, options, hooks);
+  EXPECT_EQ(kept, 3U);
+  EXPECT_EQ(again.layers, done.layers);
+  EXPECT_EQ(read_bytes(std::filesystem::path(folder) / "manifest.json"), manifest);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,76 @@
+// weft model: a network from its folder to a verdict and a package.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "../network/a_network.h"
+#include "call_weft.h"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ModelVerb : public ANetwork {
+ public:
+  ModelVerb() {
+    write_model();
+    write_network_file(all_layers);
+  }
+};
+
+TEST_F(ModelVerb, InspectsAFolder) {
+  const Answer answer = call_weft({"model", "inspect", path("model.safetensors")});
+  EXPECT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.out,
+              AllOf(HasSubstr("a.fc1"), HasSubstr("48 x 32"), HasSubstr("3 layers to look for kernels for"),
+                    HasSubstr("an embedding: its rows are looked up\n    wte"), HasSubstr("fc2 (")));
+  const Answer json = call_weft({"model", "inspect", path(), "--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["layers"].size(), 3U);
+  write("cut.safetensors", "12345678");
+  std::filesystem::remove(path("network.json"));
+  const Answer broken = call_weft({"model", "inspect", path()});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.out, AllOf(HasSubstr("a.fc1"), HasSubstr("cut")));
+  EXPECT_THAT(broken.errors, HasSubstr("1 layer could not be read"));
+}
+
+TEST_F(ModelVerb, TunesANetworkAndExportsIt) {
+  const std::vector<std::string> tune{"model",         "tune",       path(),     "--measure", "cpu",
+                                      "--budget",      "20s",        "--trials", "2",         "--db",
+                                      path("t.jsonl"), "--progress", "none"};
+  const Answer answer = call_weft(tune);
+  EXPECT_TRUE(answer.code == 0 || answer.code == 6) << answer.errors;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("a.fc1"), HasSubstr("conv"), HasSubstr("pruned layers dense")));
+  const Answer exported = call_weft({"model", "export", path(), "--db", path("t.jsonl"), "--all", "--name",
+                                     "net", "-o", path("package"), "--archs", "x86-64-v3"});
+  EXPECT_EQ(exported.code, 0) << exported.errors;
+  EXPECT_THAT(exported.out, HasSubstr("3 layers"));
+  EXPECT_TRUE(std::filesystem::exists(path("package/net/__init__.py")));
+}
+
+TEST_F(ModelVerb, WhatIsWrongIsToldInASentence) {
+  const struct {
+    std::vector<std::string> words;
+    const char* says;
+  } all[] = {
+      {{"model", "inspect", path("nosuch")}, "nosuch"},
+      {{"model", "tune", path("model.safetensors"), "--measure", "model"}, "--n 1,8,512"},
+      {{"model", "tune", path(), "--measure", "model", "--budget", "soon"}, "90, 90s, 10m or 1h30m"},
+      {{"model", "export", path(), "--archs", "cpu"}, "--archs"},
+      {{"model", "export", path(), "--name", "signal"}, "signal"},
+      {{"verify", "--weights", path("network.json"), "--n", "8"}, "weft model inspect"},
+  };
+  for (const auto& [words, says] : all) {
+    const Answer answer = call_weft(words);
+    EXPECT_EQ(answer.code, 2) << words[1];
+    EXPECT_THAT(answer.errors,
+                AllOf(HasSubstr(says), HasSubstr("accepted:"), Not(HasSubstr("internal error"))));
+  }
+}
+
+}  // namespace
+}  // namespace weft
