@@ -71,7 +71,11 @@ std::vector<ListedWeight> list_folder(const std::string& folder) {
     // A link to a folder may lead back to where the walk came from.
     if (fs::is_directory(entry, ignored) && !fs::is_symlink(entry, ignored)) {
       append(weights, list_or_fault(path, [&] { return list_folder(path); }));
-    } else if (fs::is_regular_file(entry, ignored) && has_known_ending(path) && !is_index(entry)) {
+    } else if (!fs::is_regular_file(entry, ignored) || !has_known_ending(path) || is_index(entry)) {
+      continue;
+    } else if (fs::is_empty(entry, ignored)) {
+      weights.push_back({.path = path, .fault = "an empty file"});
+    } else {
       append(weights, list_or_fault(path, [&] { return list_file(path); }));
     }
   }
