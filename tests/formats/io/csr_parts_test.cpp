@@ -35,10 +35,9 @@ struct Parts {
 
   std::vector<FileTensor> tensors() const {
     const std::string prefix = "fc.weight" + separator;
-    std::vector<FileTensor> result{
-        {prefix + "crow_indices", "I64", {std::ssize(offsets)}, elements(offsets)},
-        {prefix + "col_indices", "I64", {std::ssize(columns)}, elements(columns)},
-        {prefix + "values", "F32", {std::ssize(values)}, elements(values)}};
+    std::vector<FileTensor> result{{prefix + "crow_indices", "I64", {std::ssize(offsets)}, elements(offsets)},
+                                   {prefix + "col_indices", "I64", {std::ssize(columns)}, elements(columns)},
+                                   {prefix + "values", "F32", {std::ssize(values)}, elements(values)}};
     if (!shape.empty()) result.push_back({prefix + shape_word, "I64", {std::ssize(shape)}, elements(shape)});
     return result;
   }
@@ -78,9 +77,11 @@ TEST(CsrParts, WithoutAShapeTheLargestIndexTellsTheColumns) {
   const WeightMatrix matrix = read_tensors(tensors);
   EXPECT_THAT(matrix.shape, ElementsAre(3, 4));
   EXPECT_EQ(matrix.origin, "a.safetensors:fc.weight (its columns counted up to the largest index)");
-  expect_refused([&] { read_tensors(tensors, "fc"); }, {"no tensor named \"fc\"", "\"fc.weight\" F32 [3, ?]"});
-  expect_refused([&] { read_tensors(Parts{.offsets = {0, 0}, .columns = {}, .values = {}, .shape = {}}.tensors()); },
-                 {"tensor \"fc.weight.col_indices\"", "no index, and no shape", "I64 [2]"});
+  expect_refused([&] { read_tensors(tensors, "fc"); },
+                 {"no tensor named \"fc\"", "\"fc.weight\" F32 [3, ?]"});
+  expect_refused(
+      [&] { read_tensors(Parts{.offsets = {0, 0}, .columns = {}, .values = {}, .shape = {}}.tensors()); },
+      {"tensor \"fc.weight.col_indices\"", "no index, and no shape", "I64 [2]"});
   expect_refused([&] { read_tensors(Parts{.columns = {0, 3, 1, 1L << 40}, .shape = {}}.tensors()); },
                  {"the index 1099511627776", "columns"});
 }
@@ -100,13 +101,14 @@ TEST(CsrParts, RefusesOffsetsThatDoNotAscend) {
                        {"tensor \"fc.weight.crow_indices\"", "offsets 1 and 2 of row 0", "from 0 to 4"});
   expect_parts_refused({.offsets = {0, 3, 2, 4}}, {"offsets 3 and 2 of row 1"});
   expect_parts_refused({.offsets = {0, 2, 2, 5}}, {"offsets 2 and 5 of row 2", "the number of values"});
-  expect_parts_refused({.offsets = {0, 2, 2, 3}}, {"3 as the last offset, of row 2", "4, the number of values"});
+  expect_parts_refused({.offsets = {0, 2, 2, 3}},
+                       {"3 as the last offset, of row 2", "4, the number of values"});
   expect_parts_refused({.offsets = {0, -1, 2, 4}}, {"offsets 0 and -1 of row 0"});
 }
 
 TEST(CsrParts, RefusesColumnsOutOfRangeOrTwice) {
-  expect_parts_refused({.columns = {0, 5, 1, 2}},
-                       {"tensor \"fc.weight.col_indices\"", "column 5 in row 0, element 1", "columns 0 to 4"});
+  expect_parts_refused({.columns = {0, 5, 1, 2}}, {"tensor \"fc.weight.col_indices\"",
+                                                   "column 5 in row 0, element 1", "columns 0 to 4"});
   expect_parts_refused({.columns = {0, 3, -1, 2}}, {"column -1 in row 2, element 2"});
   expect_parts_refused({.columns = {0, 3, -1, 2}, .shape = {}}, {"column -1 in row 2"});
   expect_parts_refused({.columns = {0, 3, 2, 2}}, {"column 2 twice in row 2", "every column once in a row"});
@@ -117,14 +119,15 @@ TEST(CsrParts, RefusesPartsThatDoNotFit) {
   expect_parts_refused({.shape = {3, 5, 1}}, {"tensor \"fc.weight.shape\"", "I64 [3]", "I64 [2]"});
   expect_parts_refused({.shape = {3, 0}}, {"tensor \"fc.weight.shape\"", "[3, 0]", "at least one row"});
   expect_parts_refused({.columns = {0, 3, 1}}, {"tensor \"fc.weight.col_indices\"", "I64 [3]", "I64 [4]"});
-  const auto refuse = [](std::size_t which, const FileTensor& tensor, std::initializer_list<const char*> words) {
+  const auto refuse = [](std::size_t which, const FileTensor& tensor,
+                         std::initializer_list<const char*> words) {
     std::vector<FileTensor> tensors = Parts{.shape = {}}.tensors();
     tensors[which] = tensor;
     expect_refused([&] { read_tensors(tensors); }, words);
   };
   refuse(2, {"fc.weight.values", "F32", {1, 2, 2}, elements<float>({1, 2, 3, 4})},
          {"tensor \"fc.weight.values\"", "F32 [1, 2, 2]", "one value for each of [4]"});
-  refuse(1, {"fc.weight.col_indices", "U8", {4}, "\0\3\1\2"}, {"U8 [4]", "I64 [4]"});
+  refuse(1, {"fc.weight.col_indices", "U8", {4}, std::string("\0\3\1\2", 4)}, {"U8 [4]", "I64 [4]"});
   refuse(0, {"fc.weight.crow_indices", "I64", {2, 2}, elements<std::int64_t>({0, 2, 2, 4})},
          {"tensor \"fc.weight.crow_indices\"", "I64 [2, 2]", "one offset for each row"});
   refuse(0, {"fc.weight.crow_indices", "F32", {4}, elements<float>({0, 2, 2, 4})}, {"F32 [4]", "I64 [4]"});
