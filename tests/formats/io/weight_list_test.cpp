@@ -209,7 +209,7 @@ TEST_F(WeightList, ShardsThatAreMissingOrCutOff) {
                                                         {"c.weight", "3.safetensors"}}));
   const std::vector<ListedWeight> weights = list_weights(index);
   EXPECT_THAT(texts_of(weights),
-              ElementsAre("a.weight F32 [2, 2] dense", "b.weight  [] !", "c.weight  [] !", "gone  [] !"));
+              ElementsAre("a.weight F32 [2, 2] dense", "b.weight  []  !", "c.weight  []  !", "gone  []  !"));
   for (const ListedWeight& weight : weights) EXPECT_EQ(weight.path, index);
   EXPECT_THAT(weights[1].fault, HasSubstr("2.safetensors"));
   EXPECT_THAT(weights[1].fault, HasSubstr("truncated"));
@@ -250,7 +250,7 @@ TEST_F(WeightList, PartsOfAWeightMayLieInDifferentShards) {
                                                       {"absent", "4.safetensors"}}));
   const std::vector<ListedWeight> weights = list_weights(index);
   EXPECT_THAT(texts_of(weights),
-              ElementsAre("weight F32 [2, 2] masked", "fc F32 [] csr parts", "absent  [] !"));
+              ElementsAre("weight F32 [2, 2] masked", "fc F32 [] csr parts", "absent  []  !"));
   EXPECT_THAT(read(index, {.tensor = "weight"}).values.as<float>(), ElementsAre(1));
   const WeightMatrix sparse = read(index, {.tensor = "fc"});
   EXPECT_THAT(sparse.shape, ElementsAre(1, 4));
