@@ -23,36 +23,59 @@ std::uint64_t exponent_bits(DType dtype) {
   }
 }
 
+/// What is looked for in the words of a tensor.
 template <class Word>
-Word word_at(Bytes bytes, std::int64_t index) {
+struct Masks {
+  Word significant;  ///< all bits but a sign
+  Word exponent;
+
+  explicit Masks(DType dtype)
+      : significant(static_cast<Word>(static_cast<Word>(~Word{0}) >> (is_float(dtype) ? 1 : 0))),
+        exponent(static_cast<Word>(exponent_bits(dtype))) {}
+  bool is_not_finite(Word word) const { return (word & exponent) == exponent; }
+};
+
+/// What was seen of a run of words, in words as narrow, so that vectors of them do.
+template <class Word>
+struct Seen {
+  Word zeros = 0;
+  Word not_finite = 0;
+};
+
+template <class Word>
+Word word_at(const std::byte* words, std::int64_t index) {
   Word word;
-  std::memcpy(&word, bytes.data() + static_cast<std::size_t>(index) * sizeof word, sizeof word);
+  std::memcpy(&word, words + static_cast<std::size_t>(index) * sizeof word, sizeof word);
   return word;
 }
 
 template <class Word>
+inline Seen<Word> look(const std::byte* words, std::int64_t count, Masks<Word> masks) {
+  Seen<Word> seen;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto word = word_at<Word>(words, i);
+    seen.zeros = static_cast<Word>(seen.zeros + ((word & masks.significant) == 0 ? 1 : 0));
+    seen.not_finite = static_cast<Word>(seen.not_finite | (masks.is_not_finite(word) ? 1 : 0));
+  }
+  return seen;
+}
+
+template <class Word>
 WeightSurvey survey_words(Bytes bytes, DType dtype) {
-  // A run is short enough that its count fits the narrowest word, so that the loop is one of vectors.
+  // As many as a byte can count. The compiler makes vectors only of a count that it knows.
   constexpr std::int64_t run = 128;
-  const auto exponent = static_cast<Word>(exponent_bits(dtype));
-  constexpr auto all = static_cast<Word>(~Word{0});
-  const auto significant = is_float(dtype) ? static_cast<Word>(all >> 1) : all;
+  const Masks<Word> masks(dtype);
   WeightSurvey result;
   result.elements = static_cast<std::int64_t>(bytes.size() / sizeof(Word));
   for (std::int64_t begin = 0; begin < result.elements; begin += run) {
-    const std::int64_t end = std::min(begin + run, result.elements);
-    Word zeros = 0;
-    Word wrong = 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Word word = word_at<Word>(bytes, i);
-      zeros = static_cast<Word>(zeros + ((word & significant) == 0));
-      wrong = static_cast<Word>(wrong | ((word & exponent) == exponent));
-    }
-    result.zeros += static_cast<std::int64_t>(zeros);
-    if (exponent == 0 || wrong == 0 || result.first_not_finite) continue;
-    for (std::int64_t i = begin; i < end && !result.first_not_finite; ++i) {
-      if ((word_at<Word>(bytes, i) & exponent) == exponent) result.first_not_finite = i;
-    }
+    const std::byte* words = bytes.data() + static_cast<std::size_t>(begin) * sizeof(Word);
+    const std::int64_t count = std::min(run, result.elements - begin);
+    const Seen<Word> seen = count == run ? look(words, run, masks) : look(words, count, masks);
+    result.zeros += static_cast<std::int64_t>(seen.zeros);
+    if (!is_float(dtype) || seen.not_finite == 0 || result.first_not_finite) continue;
+    std::int64_t first = 0;
+    while (!masks.is_not_finite(word_at<Word>(words, first))) ++first;
+    result.first_not_finite = begin + first;
   }
   return result;
 }
