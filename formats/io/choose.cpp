@@ -9,12 +9,19 @@
 namespace weft::io {
 namespace {
 
+std::string text_of_extents(std::span<const std::int64_t> shape) {
+  std::vector<std::string> extents;
+  for (const std::int64_t extent : shape)
+    extents.push_back(extent == unknown_extent ? "?" : std::to_string(extent));
+  return fmt::format("[{}]", fmt::join(extents, ", "));
+}
+
 std::string list_of(std::span<const Candidate> candidates) {
   constexpr std::size_t most = 20;
   std::string list = candidates.empty() ? "none" : "";
   for (std::size_t i = 0; i < candidates.size() && i < most; ++i)
     list += fmt::format("\n              {} {} {}", in_quotes(candidates[i].name), candidates[i].dtype,
-                        text_of_shape(candidates[i].shape));
+                        text_of_extents(candidates[i].shape));
   if (candidates.size() > most) list += fmt::format("\n              and {} more", candidates.size() - most);
   return list;
 }

@@ -8,6 +8,9 @@
 
 namespace weft::io {
 
+/// Stands for an extent that only reading tells.
+constexpr std::int64_t unknown_extent = -1;
+
 /// A tensor as a person sees it in a list.
 struct Candidate {
   std::string name;

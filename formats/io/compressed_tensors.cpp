@@ -16,16 +16,12 @@ struct Parts {
   const StoredTensor* row_offsets;  ///< null for 2:4
 };
 
-std::int64_t integer_at(const StoredTensor& tensor, std::int64_t index) {
-  return static_cast<std::int64_t>(little_endian(tensor.bytes, static_cast<std::size_t>(index) * 8, 8));
-}
-
 /// Every group of four columns of a 2:4 weight has two entries; a byte of the mask is two groups.
 void check_groups(const SplitWeight& weight, std::uint8_t bits, std::int64_t row, std::int64_t byte) {
   for (int half = 0; half < 2; ++half) {
     const std::int64_t column = 8 * byte + 4 * half;
     const int count = std::popcount(static_cast<unsigned>(bits >> (4 * half)) & 0xFU);
-    if (column < weight.columns && count != 2)
+    if (column < weight.columns() && count != 2)
       refuse_tensor(Parts(weight).bitmask,
                     fmt::format("{} entries in row {}, columns {} to {}", count, row, column, column + 3),
                     "two, as 2:4 asks for");
@@ -33,17 +29,17 @@ void check_groups(const SplitWeight& weight, std::uint8_t bits, std::int64_t row
 }
 
 void read_mask(const SplitWeight& weight, const Parts& parts, WeightMatrix& matrix) {
-  const std::int64_t width = (weight.columns + 7) / 8;
-  matrix.row_begin.reserve(static_cast<std::size_t>(weight.rows) + 1);
-  for (std::int64_t row = 0; row < weight.rows; ++row) {
+  const std::int64_t width = (weight.columns() + 7) / 8;
+  matrix.row_begin.reserve(static_cast<std::size_t>(weight.rows()) + 1);
+  for (std::int64_t row = 0; row < weight.rows(); ++row) {
     for (std::int64_t byte = 0; byte < width; ++byte) {
       auto bits = std::to_integer<unsigned>(parts.bitmask.bytes[row * width + byte]);
       if (parts.row_offsets == nullptr) check_groups(weight, static_cast<std::uint8_t>(bits), row, byte);
       for (; bits != 0; bits &= bits - 1) {
         const std::int64_t column = 8 * byte + std::countr_zero(bits);
-        if (column >= weight.columns)
+        if (column >= weight.columns())
           refuse_tensor(parts.bitmask, fmt::format("a bit for column {} in row {}", column, row),
-                        fmt::format("columns 0 to {}", weight.columns - 1));
+                        fmt::format("columns 0 to {}", weight.columns() - 1));
         matrix.column.push_back(static_cast<std::int32_t>(column));
       }
     }
@@ -55,19 +51,20 @@ void read_mask(const SplitWeight& weight, const Parts& parts, WeightMatrix& matr
   }
 }
 
-void check_parts(const SplitWeight& weight, const Parts& parts) {
-  const std::vector<std::int64_t> shape{weight.rows, weight.columns};
-  check_weight_shape(shape, parts.bitmask.bytes.size(), parts.shape.origin, "tensor " + parts.shape.name);
-  expect(parts.bitmask, "U8", {weight.rows, (weight.columns + 7) / 8});
-  if (parts.row_offsets != nullptr) return expect(*parts.row_offsets, "I64", {weight.rows});
-  if (weight.columns % 4 != 0)
-    refuse_tensor(parts.shape, fmt::format("{} columns in 2:4", weight.columns), "a multiple of 4");
-  expect(weight.values(), weight.values().dtype, {weight.rows, weight.columns / 2});
+void check_parts(const SplitWeight& weight) {
+  const Parts parts(weight);
+  check_extents(parts.shape);
+  check_weight_shape(weight.shape, parts.bitmask.bytes.size(), parts.shape.origin,
+                     "tensor " + parts.shape.name);
+  expect(parts.bitmask, "U8", {weight.rows(), (weight.columns() + 7) / 8});
+  if (parts.row_offsets != nullptr) return expect(*parts.row_offsets, "I64", {weight.rows()});
+  if (weight.columns() % 4 != 0)
+    refuse_tensor(parts.shape, fmt::format("{} columns in 2:4", weight.columns()), "a multiple of 4");
+  expect(weight.values(), weight.values().dtype, {weight.rows(), weight.columns() / 2});
 }
 
 WeightMatrix decompressed(const SplitWeight& weight, std::optional<DType> reinterpret_as) {
   const Parts parts(weight);
-  check_parts(weight, parts);
   WeightMatrix matrix = weight.matrix();
   read_mask(weight, parts, matrix);
   return weight.with_values(std::move(matrix), reinterpret_as);
@@ -85,12 +82,12 @@ std::vector<SplitWeight> compressed_tensors_among(std::span<const StoredTensor> 
     const StoredTensor* bitmask = find(prefix + ".bitmask");
     const StoredTensor* shape = find(prefix + ".shape");
     if (bitmask == nullptr || shape == nullptr) continue;
-    if (shape->dtype != "I64" || shape->bytes.size() != 16)
-      refuse_tensor(*shape, shape->dtype + " " + text_of_shape(shape->shape), "I64 [2]");
+    const StoredTensor* row_offsets = find(prefix + ".row_offsets");
     result.push_back({prefix + ".weight",
-                      integer_at(*shape, 0),
-                      integer_at(*shape, 1),
-                      {&tensor, bitmask, shape, find(prefix + ".row_offsets")},
+                      row_offsets == nullptr ? "sparse-24-bitmask" : "sparse-bitmask",
+                      extents_in(*shape),
+                      {&tensor, bitmask, shape, row_offsets},
+                      check_parts,
                       decompressed});
   }
   return result;

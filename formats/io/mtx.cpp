@@ -20,6 +20,7 @@ enum class Symmetry { general, symmetric, skew };
 struct Header {
   bool coordinate = true;
   Field field = Field::real;
+  std::string field_name;  ///< as the file spells it
   Symmetry symmetry = Symmetry::general;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -54,6 +55,7 @@ void read_banner(TextScanner& text, Header& header) {
                                               {"integer", Field::integer},
                                               {"unsigned-integer", Field::unsigned_integer},
                                               {"pattern", Field::pattern}});
+  header.field_name = word;
   if (!field || (field == Field::pattern && !header.coordinate))
     text.refuse(in_quotes(word), header.coordinate ? "real, integer or pattern" : "real or integer");
   const auto name = lower_case(text.word());
@@ -238,6 +240,21 @@ WeightMatrix parse_mtx(Bytes bytes, const std::string& origin) {
   if (text.skip_to_content('%'))
     text.refuse(in_quotes(text.word()) + " after the last entry", "the end of the file");
   return matrix;
+}
+
+std::vector<ListedWeight> list_mtx(Bytes bytes, const std::string& path) {
+  TextScanner text(bytes, path);
+  Header header;
+  read_banner(text, header);
+  read_size(text, bytes.size(), header);
+  const bool is_pattern = header.field == Field::pattern;
+  return {{.path = path,
+           .dtype = is_pattern ? "" : header.field_name,
+           .shape = {header.rows, header.columns},
+           .stored_as = is_pattern          ? "pattern"
+                        : header.coordinate ? "coordinate"
+                                            : "dense",
+           .bytes = bytes.size()}};
 }
 
 bool looks_like_mtx(Bytes bytes) {

@@ -3,8 +3,10 @@
 
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/bytes.h>
+#include <weft/formats/io/weight_list.h>
 
 #include <string>
+#include <vector>
 
 namespace weft::io {
 
@@ -13,6 +15,9 @@ namespace weft::io {
 /// matrices, indices out of range, the same place twice, NaN and infinity, and any other departure from the
 /// format.
 WeightMatrix parse_mtx(Bytes bytes, const std::string& origin);
+
+/// The matrix by its first lines.
+std::vector<ListedWeight> list_mtx(Bytes bytes, const std::string& path);
 
 bool looks_like_mtx(Bytes bytes);
 

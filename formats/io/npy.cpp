@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace weft::io {
 namespace {
@@ -48,6 +49,24 @@ WeightMatrix parse_npy_weights(Bytes bytes, const std::string& origin, const Rea
     return fmt::format("byte {}, element {}", header.byte_of(i), text_of_position(i, header.shape));
   });
   return from_dense(array, origin);
+}
+
+std::string fault_of_npy(Bytes beginning, std::size_t size, const std::string& origin) {
+  return fault_of(origin, [&] {
+    const NpyHeader header = parse_npy_header(beginning, origin, std::nullopt);
+    check_npy_size(header, size, {}, origin);
+    if (!header.shape.empty()) check_weight_shape(header.shape, size, origin, "the header");
+  });
+}
+
+std::vector<ListedWeight> list_npy(Bytes bytes, const std::string& path) {
+  auto [dtype, shape] = summarize_npy(bytes, path);
+  return {{.path = path,
+           .dtype = std::move(dtype),
+           .shape = std::move(shape),
+           .stored_as = "dense",
+           .bytes = bytes.size(),
+           .fault = fault_of_npy(bytes, bytes.size(), path)}};
 }
 
 }  // namespace weft::io

@@ -3,6 +3,7 @@
 
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/bytes.h>
+#include <weft/formats/io/weight_list.h>
 
 #include <cstdint>
 #include <optional>
@@ -42,6 +43,11 @@ Array parse_npy(Bytes bytes, const std::string& origin, const ReadOptions& optio
 
 /// The same as a weight: zeros are pruned, NaN and infinity refused.
 WeightMatrix parse_npy_weights(Bytes bytes, const std::string& origin, const ReadOptions& options = {});
+
+/// What is known against a weight from the beginning of a .npy file of `size` bytes; see fault_of.
+std::string fault_of_npy(Bytes beginning, std::size_t size, const std::string& origin);
+/// The weight of a .npy file, by its header.
+std::vector<ListedWeight> list_npy(Bytes bytes, const std::string& path);
 
 /// The text of a file that holds one string (`|S3`, `<U3`) and no more, at most 64 ASCII characters of it.
 std::string parse_npy_string(Bytes bytes, const std::string& origin);

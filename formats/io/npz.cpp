@@ -61,6 +61,26 @@ WeightMatrix parse_npz_weights(Bytes bytes, const std::string& origin, const Rea
   return parse_npy_weights(member.bytes, member.origin, options);
 }
 
+std::vector<ListedWeight> list_npz(Bytes bytes, const std::string& path) {
+  const ZipArchive archive = open(bytes, path);
+  if (is_scipy_sparse(archive)) return {summarize_scipy_sparse(archive, path)};
+  const std::vector<Candidate> candidates = candidates_of(archive, path);
+  std::vector<ListedWeight> weights;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const ZipArchive::Member& member = archive.members()[i];
+    if (!member.name.ends_with(extension)) continue;
+    const std::string origin = path + ":" + candidates[i].name;
+    weights.push_back({.path = path,
+                       .tensor = candidates[i].name,
+                       .dtype = candidates[i].dtype,
+                       .shape = candidates[i].shape,
+                       .stored_as = "dense",
+                       .bytes = member.packed,
+                       .fault = fault_of_npy(archive.beginning(i, npy_header_room), member.size, origin)});
+  }
+  return weights;
+}
+
 Array parse_npz_array(Bytes bytes, const std::string& origin, const ReadOptions& options) {
   const ZipArchive archive = open(bytes, origin);
   const Chosen member = choose_member(archive, origin, Wanted::any_array, options);

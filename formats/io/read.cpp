@@ -36,6 +36,10 @@ Array read_safetensors_array(Bytes bytes, Path path, Options options) {
   return io::array_among(io::parse_safetensors_header(bytes, path), path, options);
 }
 
+std::vector<ListedWeight> list_safetensors(Bytes bytes, Path path) {
+  return io::list_among(io::parse_safetensors_header(bytes, path), path);
+}
+
 std::string list_of_formats() {
   std::string text;
   for (const FileFormat& format : file_formats())
@@ -55,45 +59,52 @@ std::span<const FileFormat> file_formats() {
        .recognize = io::looks_like_npy,
        .read = io::parse_npy_weights,
        .read_array = io::parse_npy,
+       .list = io::list_npy,
        .has_names = false},
       {.name = "npz",
        .extensions = {".npz"},
        .summary = "NumPy arrays, or one sparse matrix of scipy",
        .recognize = io::looks_like_zip,
        .read = io::parse_npz_weights,
-       .read_array = io::parse_npz_array},
+       .read_array = io::parse_npz_array,
+       .list = io::list_npz},
       {.name = "mtx",
        .extensions = {".mtx"},
        .summary = "Matrix Market, coordinate or array",
        .recognize = io::looks_like_mtx,
        .read = [](Bytes bytes, Path path, Options) { return io::parse_mtx(bytes, path); },
        .read_array = nullptr,
+       .list = io::list_mtx,
        .has_names = false,
        .is_text = true},
       {.name = "safetensors",
        .extensions = {".safetensors"},
-       .summary = "named tensors: dense with zeros, compressed-tensors bitmasks, or 2:4 as PyTorch packs it",
+       .summary = "named tensors: dense with zeros or masks, bitmasks, CSR parts, or 2:4 as PyTorch packs it",
        .recognize = io::looks_like_safetensors,
        .read = read_safetensors,
-       .read_array = read_safetensors_array},
+       .read_array = read_safetensors_array,
+       .list = list_safetensors},
       {.name = "safetensors index",
        .extensions = {".safetensors.index.json"},
        .summary = "the shards of a large model",
        .recognize = io::looks_like_safetensors_index,
        .read = io::read_sharded_weights,
-       .read_array = io::read_sharded_array},
+       .read_array = io::read_sharded_array,
+       .list = io::list_sharded_weights},
       {.name = "pickle",
        .extensions = {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"},
        .summary = "refused; the message says how to convert it",
        .recognize = io::looks_like_pickle,
        .read = [](Bytes, Path path, Options) -> WeightMatrix { io::refuse_pickle(path); },
-       .read_array = [](Bytes, Path path, Options) -> Array { io::refuse_pickle(path); }},
+       .read_array = [](Bytes, Path path, Options) -> Array { io::refuse_pickle(path); },
+       .list = [](Bytes, Path path) -> std::vector<ListedWeight> { io::refuse_pickle(path); }},
       {.name = "smtx",
        .extensions = {".smtx"},
        .summary = "DLMC: positions without values",
        .recognize = io::looks_like_smtx,
        .read = [](Bytes bytes, Path path, Options) { return io::parse_smtx(bytes, path); },
        .read_array = nullptr,
+       .list = io::list_smtx,
        .has_names = false,
        .is_text = true},
   };

@@ -7,6 +7,7 @@
 #include <weft/formats/io/mtx.h>
 #include <weft/formats/io/npy.h>
 #include <weft/formats/io/safetensors.h>
+#include <weft/formats/io/weight_list.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstddef>
@@ -40,6 +41,8 @@ struct FileFormat {
   WeightMatrix (*read)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
   /// Null when the format holds no dense arrays.
   Array (*read_array)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
+  /// By headers alone. UserError where not even these can be read.
+  std::vector<ListedWeight> (*list)(std::span<const std::byte> bytes, const std::string& path);
   bool has_names = true;  ///< whether tensors have names; else a name that is asked for is refused
   bool is_text = false;   ///< without bits that could be seen as another type
 };

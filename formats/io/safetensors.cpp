@@ -7,35 +7,75 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 namespace weft::io {
 namespace {
 
-std::string place_of(const StoredTensor& tensor, std::int64_t index, DType dtype) {
-  return fmt::format("tensor {}, element {}, byte {}", in_quotes(tensor.name),
-                     text_of_position(index, tensor.shape),
-                     tensor.offset + static_cast<std::size_t>(index) * size_of(dtype));
-}
-
 WeightMatrix dense_weights(const StoredTensor& tensor, std::optional<DType> reinterpret_as) {
-  check_weight_shape(tensor.shape, tensor.bytes.size(), tensor.origin, "tensor " + in_quotes(tensor.name));
+  check_shape(tensor);
   const Array array = array_of(tensor, reinterpret_as);
   check_finite(array, tensor.origin, [&](std::int64_t i) { return place_of(tensor, i, array.dtype()); });
   return from_dense(array, tensor.origin + ":" + tensor.name);
 }
 
+/// The tensors that are weights as they stand, and those that only together with others are.
+struct FoundWeights {
+  std::vector<const StoredTensor*> dense;
+  std::vector<SplitWeight> split;
+
+  explicit FoundWeights(std::span<const StoredTensor> tensors) : split(split_weights_among(tensors)) {
+    std::set<const StoredTensor*> parts;
+    for (const SplitWeight& weight : split) parts.insert(weight.parts.begin(), weight.parts.end());
+    for (const StoredTensor& tensor : tensors) {
+      if (!parts.contains(&tensor)) dense.push_back(&tensor);
+    }
+  }
+};
+
+ListedWeight listed(const StoredTensor& tensor, const std::string& path) {
+  return {.path = path,
+          .tensor = tensor.name,
+          .dtype = tensor.dtype,
+          .shape = tensor.shape,
+          .stored_as = "dense",
+          .bytes = tensor.bytes.size(),
+          .fault = fault_of(tensor.origin, [&] {
+            element_type_of(tensor);
+            if (!tensor.shape.empty()) check_shape(tensor);
+          })};
+}
+
+ListedWeight listed(const SplitWeight& weight, const std::string& path) {
+  ListedWeight result{.path = path,
+                      .tensor = weight.name,
+                      .dtype = weight.values().dtype,
+                      .stored_as = std::string(weight.stored_as),
+                      .fault = fault_of(weight.values().origin, [&] {
+                        element_type_of(weight.values());
+                        weight.check(weight);
+                      })};
+  const bool is_known = std::ranges::find(weight.shape, unknown_extent) == weight.shape.end();
+  if (is_known) result.shape = weight.shape;
+  for (const StoredTensor* part : weight.parts) result.bytes += part == nullptr ? 0 : part->bytes.size();
+  return result;
+}
+
 }  // namespace
+
+DType element_type_of(const StoredTensor& tensor) {
+  const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
+  if (known == stored_types().end() || !known->dtype)
+    refuse_tensor(tensor, "elements of " + tensor.dtype, "F64, F32, F16, BF16, or an integer type");
+  return *known->dtype;
+}
 
 Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) {
   static_assert(std::endian::native == std::endian::little,
                 "the file is little-endian and is copied as it is");
-  const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
-  if (known == stored_types().end() || !known->dtype)
-    refuse_tensor(tensor, "elements of " + tensor.dtype, "F64, F32, F16, BF16, or an integer type");
-  Array array(reinterpreted(*known->dtype, reinterpret_as, tensor.origin), tensor.shape);
+  Array array(reinterpreted(element_type_of(tensor), reinterpret_as, tensor.origin), tensor.shape);
   std::ranges::copy(tensor.bytes, array.data());
   check_booleans(array, tensor.origin, [&](std::int64_t i) { return place_of(tensor, i, array.dtype()); });
   return array;
@@ -43,22 +83,27 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) 
 
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const ReadOptions& options) {
-  std::vector<SplitWeight> split = compressed_tensors_among(tensors);
-  std::ranges::move(semi_structured_among(tensors), std::back_inserter(split));
-  std::set<const StoredTensor*> parts;
-  for (const SplitWeight& weight : split) parts.insert(weight.parts.begin(), weight.parts.end());
+  const FoundWeights found(tensors);
   std::vector<Candidate> candidates;
-  std::vector<std::function<WeightMatrix()>> readers;
-  for (const StoredTensor& tensor : tensors) {
-    if (parts.contains(&tensor)) continue;
-    candidates.push_back({tensor.name, tensor.dtype, tensor.shape});
-    readers.emplace_back([&] { return dense_weights(tensor, options.reinterpret_as); });
-  }
-  for (const SplitWeight& weight : split) {
-    candidates.push_back({weight.name, weight.values().dtype, {weight.rows, weight.columns}});
-    readers.emplace_back([&] { return weight.read(weight, options.reinterpret_as); });
-  }
-  return readers[choose(candidates, options.tensor, Wanted::weight, origin)]();
+  for (const StoredTensor* tensor : found.dense)
+    candidates.push_back({tensor->name, tensor->dtype, tensor->shape});
+  for (const SplitWeight& weight : found.split)
+    candidates.push_back({weight.name, weight.values().dtype, weight.shape});
+  const std::size_t index = choose(candidates, options.tensor, Wanted::weight, origin);
+  if (index < found.dense.size()) return dense_weights(*found.dense[index], options.reinterpret_as);
+  const SplitWeight& weight = found.split[index - found.dense.size()];
+  weight.check(weight);
+  return weight.read(weight, options.reinterpret_as);
+}
+
+std::vector<ListedWeight> list_among(std::span<const StoredTensor> tensors, const std::string& path) {
+  const FoundWeights found(tensors);
+  std::map<const StoredTensor*, ListedWeight> by_place;
+  for (const StoredTensor* tensor : found.dense) by_place.emplace(tensor, listed(*tensor, path));
+  for (const SplitWeight& weight : found.split) by_place.emplace(&weight.values(), listed(weight, path));
+  std::vector<ListedWeight> weights;
+  for (auto& [place, weight] : by_place) weights.push_back(std::move(weight));
+  return weights;
 }
 
 Array array_among(std::span<const StoredTensor> tensors, const std::string& origin,

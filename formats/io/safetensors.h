@@ -3,6 +3,7 @@
 
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/bytes.h>
+#include <weft/formats/io/weight_list.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,15 +39,19 @@ std::span<const StoredType> stored_types();
 /// file, no key twice, sizes that follow from shapes, no gap, no overlap, nothing after the last.
 std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::string& origin);
 
-/// Copies a tensor. UserError for element types that weft does not have (the 8-bit floats and smaller).
+/// UserError for element types that weft does not have (the 8-bit floats and smaller).
+DType element_type_of(const StoredTensor& tensor);
+/// Copies a tensor. UserError as from element_type_of.
 Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as = {});
 
 /// The tensor of the name that is asked for, or the only one of two or more dimensions, as a weight. A weight
-/// that the compressed-tensors package has split into parts counts as one tensor, `<prefix>.weight`, and so
-/// do the two parts of a 2:4 weight of PyTorch, `<name>.packed` and `<name>.meta` (see split_weight.h), as
-/// `<name>`.
+/// that a package has split into parts counts as one tensor (see split_weight.h): `<prefix>.weight` of the
+/// compressed-tensors package, `<name>` of PyTorch's 2:4 weights (`<name>.packed` and `<name>.meta`), of its
+/// masked ones (`<name>_orig` and `<name>_mask`), and of its CSR tensors (`<name>.crow_indices` and so on).
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const ReadOptions& options);
+/// The same weights by what the header says, split ones as one.
+std::vector<ListedWeight> list_among(std::span<const StoredTensor> tensors, const std::string& path);
 /// The tensor of that name, or the only one.
 Array array_among(std::span<const StoredTensor> tensors, const std::string& origin,
                   const ReadOptions& options);

@@ -96,10 +96,15 @@ struct Shards {
 };
 
 /// Parts of a compressed weight share its prefix, so a name stands for all tensors that differ in the last
-/// word; those of a 2:4 weight have one word more.
+/// word; those of a 2:4 weight and of a CSR tensor have one word more, or one behind a '_', as masks have it.
 bool belongs_to(const std::string& tensor, const std::string& name) {
   const std::string before = tensor.substr(0, tensor.rfind('.'));
-  return tensor == name || before == name || before == name.substr(0, name.rfind('.'));
+  return tensor == name || before == name || before == name.substr(0, name.rfind('.')) ||
+         tensor.starts_with(name + "_");
+}
+
+std::string path_of_shard(const std::string& index, const std::string& file) {
+  return (std::filesystem::path(index).parent_path() / file).string();
 }
 
 File open_shard(const std::string& shard, const std::string& index) {
@@ -123,7 +128,7 @@ Shards open_shards(const std::map<std::string, std::string>& index, const std::s
   Shards shards;
   std::set<std::string> seen;
   for (const std::string& file : wanted) {
-    const std::string shard = (std::filesystem::path(path).parent_path() / file).string();
+    const std::string shard = path_of_shard(path, file);
     shards.files.push_back(open_shard(shard, path));
     for (StoredTensor& tensor : parse_safetensors_header(shards.files.back().bytes(), shard)) {
       const auto entry = index.find(tensor.name);
@@ -157,6 +162,47 @@ WeightMatrix read_sharded_weights(Bytes bytes, const std::string& path, const Re
 Array read_sharded_array(Bytes bytes, const std::string& path, const ReadOptions& options) {
   return array_among(open_shards(parse_safetensors_index(bytes, path), path, options.tensor).tensors, path,
                      options);
+}
+
+std::vector<ListedWeight> list_sharded_weights(Bytes bytes, const std::string& path) {
+  const std::map<std::string, std::string> index = parse_safetensors_index(bytes, path);
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : index) names.insert(file);
+  Shards shards;
+  std::map<std::string, std::string> fault_of_file;
+  std::set<std::string> seen;
+  for (const std::string& file : names) {
+    fault_of_file[file] = fault_of(path, [&] {
+      const std::string shard = path_of_shard(path, file);
+      File opened = open_shard(shard, path);
+      for (StoredTensor& tensor : parse_safetensors_header(opened.bytes(), shard)) {
+        const auto entry = index.find(tensor.name);
+        if (entry == index.end() || entry->second != file) continue;
+        seen.insert(tensor.name);
+        shards.tensors.push_back(std::move(tensor));
+      }
+      shards.files.push_back(std::move(opened));
+    });
+  }
+  std::vector<ListedWeight> weights = list_among(shards.tensors, path);
+  for (const auto& [tensor, file] : index) {
+    if (seen.contains(tensor)) continue;
+    const std::string& fault = fault_of_file[file];
+    weights.push_back({.path = path,
+                       .tensor = tensor,
+                       .fault = fault.empty()
+                                    ? "no such tensor in " + in_quotes(file) + ", where the index has it"
+                                    : fault});
+  }
+  return weights;
+}
+
+std::string shard_of(Bytes bytes, const std::string& path, const std::string& tensor) {
+  const std::map<std::string, std::string> index = parse_safetensors_index(bytes, path);
+  const auto entry = index.find(tensor);
+  if (entry == index.end())
+    refuse(path, {}, "no tensor named " + in_quotes(tensor), "a tensor that the index names");
+  return path_of_shard(path, entry->second);
 }
 
 bool looks_like_safetensors_index(Bytes bytes) {

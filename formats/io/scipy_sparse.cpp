@@ -3,6 +3,7 @@
 #include <weft/formats/io/scipy_sparse.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -221,12 +222,30 @@ Array read_diagonals(Parts& parts) {
   return values;
 }
 
-std::string layout_of(const ZipArchive& archive, const std::string& origin) {
+/// How a matrix is laid out.
+struct Layout {
+  std::string_view name;
+  Array (*read)(Parts& parts);
+};
+constexpr std::array layouts{Layout{"csr", [](Parts& parts) { return read_compressed(parts, true); }},
+                             Layout{"csc", [](Parts& parts) { return read_compressed(parts, false); }},
+                             Layout{"bsr", read_blocks}, Layout{"coo", read_coordinates},
+                             Layout{"dia", read_diagonals}};
+
+/// One of these that the shape can have.
+const Layout& layout_of(const ZipArchive& archive, const std::string& origin, const Parts& parts) {
   const std::size_t member = *find_member(archive, "format");
   if (archive.members()[member].size > npy_header_room)
     refuse(origin, "member \"format\"", fmt::format("{} bytes", archive.members()[member].size),
            "a short string");
-  return parse_npy_string(archive.content(member), origin + ":format");
+  const std::string name = parse_npy_string(archive.content(member), origin + ":format");
+  const auto layout = std::ranges::find(layouts, name, &Layout::name);
+  const bool flat = parts.shape.size() == 1 && name == "csr";
+  if (parts.shape.size() != 2 && name != "coo" && !flat)
+    parts.refuse_member("shape", text_of_shape(parts.shape), "two extents for " + in_quotes(name));
+  if (layout == layouts.end())
+    refuse(origin, "member \"format\"", in_quotes(name), "csr, csc, bsr, coo or dia");
+  return *layout;
 }
 
 }  // namespace
@@ -237,17 +256,21 @@ bool is_scipy_sparse(const ZipArchive& archive) {
 
 WeightMatrix parse_scipy_sparse(const ZipArchive& archive, const std::string& origin,
                                 std::optional<DType> reinterpret_as) {
-  const std::string layout = layout_of(archive, origin);
   Parts parts(archive, origin, reinterpret_as);
-  const bool flat = parts.shape.size() == 1 && layout == "csr";
-  if (parts.shape.size() != 2 && layout != "coo" && !flat)
-    parts.refuse_member("shape", text_of_shape(parts.shape), "two extents for " + in_quotes(layout));
-  if (layout == "csr") return parts.matrix(read_compressed(parts, true));
-  if (layout == "csc") return parts.matrix(read_compressed(parts, false));
-  if (layout == "bsr") return parts.matrix(read_blocks(parts));
-  if (layout == "coo") return parts.matrix(read_coordinates(parts));
-  if (layout == "dia") return parts.matrix(read_diagonals(parts));
-  refuse(origin, "member \"format\"", in_quotes(layout), "csr, csc, bsr, coo or dia");
+  return parts.matrix(layout_of(archive, origin, parts).read(parts));
+}
+
+ListedWeight summarize_scipy_sparse(const ZipArchive& archive, const std::string& path) {
+  const Parts parts(archive, path, std::nullopt);
+  ListedWeight weight{
+      .path = path,
+      .dtype =
+          summarize_npy(archive.beginning(*find_member(archive, "data"), npy_header_room), path + ":data")
+              .first,
+      .shape = parts.shape,
+      .stored_as = fmt::format("scipy {}", layout_of(archive, path, parts).name)};
+  for (const ZipArchive::Member& member : archive.members()) weight.bytes += member.packed;
+  return weight;
 }
 
 }  // namespace weft::io

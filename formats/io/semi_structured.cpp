@@ -27,18 +27,18 @@ const MetaLayout& layout_of(const SplitWeight& weight) {
   refuse_tensor(weight.values(), "elements of " + weight.values().dtype + " in 2:4", "F16, BF16 or I8");
 }
 
-void check_parts(const SplitWeight& weight, const MetaLayout& layout) {
-  const std::vector<std::int64_t> shape{weight.rows, weight.columns};
-  check_weight_shape(shape, weight.values().bytes.size(), weight.values().origin,
+void check_parts(const SplitWeight& weight) {
+  const MetaLayout& layout = layout_of(weight);
+  check_weight_shape(weight.shape, weight.values().bytes.size(), weight.values().origin,
                      "tensor " + in_quotes(weight.values().name));
   // Words change places in pairs of columns.
   const std::int64_t columns = 2 * layout.columns_of_word();
-  if (weight.rows % layout.rows_of_bundle != 0 || weight.columns % columns != 0)
+  if (weight.rows() % layout.rows_of_bundle != 0 || weight.columns() % columns != 0)
     refuse_tensor(weight.values(),
-                  fmt::format("a weight of {} rows and {} columns", weight.rows, weight.columns),
+                  fmt::format("a weight of {} rows and {} columns", weight.rows(), weight.columns()),
                   fmt::format("multiples of {} rows and {} columns for {}", layout.rows_of_bundle, columns,
                               layout.values));
-  expect(*weight.parts[1], layout.words, {weight.rows, weight.columns / layout.columns_of_word()});
+  expect(*weight.parts[1], layout.words, {weight.rows(), weight.columns() / layout.columns_of_word()});
 }
 
 /// Where the word of a row and a column of words stands: rows of a bundle that are eight apart become
@@ -78,12 +78,11 @@ void read_word(const SplitWeight& weight, std::uint64_t word, std::int64_t row, 
 
 WeightMatrix unpacked(const SplitWeight& weight, std::optional<DType> reinterpret_as) {
   const MetaLayout& layout = layout_of(weight);
-  check_parts(weight, layout);
   WeightMatrix matrix = weight.matrix();
-  matrix.column.reserve(weight.rows * weight.columns / 2);
-  for (std::int64_t row = 0; row < weight.rows; ++row) {
-    for (std::int64_t column = 0; column < weight.columns; column += layout.columns_of_word()) {
-      const std::int64_t place = place_of_word(layout, weight.rows, row, column / layout.columns_of_word());
+  matrix.column.reserve(weight.rows() * weight.columns() / 2);
+  for (std::int64_t row = 0; row < weight.rows(); ++row) {
+    for (std::int64_t column = 0; column < weight.columns(); column += layout.columns_of_word()) {
+      const std::int64_t place = place_of_word(layout, weight.rows(), row, column / layout.columns_of_word());
       const auto bytes = static_cast<std::size_t>(layout.word_bytes);
       const std::uint64_t word =
           little_endian(weight.parts[1]->bytes, static_cast<std::size_t>(place) * bytes, bytes);
@@ -106,7 +105,8 @@ std::vector<SplitWeight> semi_structured_among(std::span<const StoredTensor> ten
     const StoredTensor* meta = find(name + ".meta");
     if (meta == nullptr) continue;
     const std::int64_t columns = 2 * std::min(tensor.shape[1], std::int64_t{1} << 31);
-    result.push_back({name, tensor.shape[0], columns, {&tensor, meta}, unpacked});
+    result.push_back(
+        {name, "2:4 packed", {tensor.shape[0], columns}, {&tensor, meta}, check_parts, unpacked});
   }
   return result;
 }

@@ -78,6 +78,14 @@ WeightMatrix parse_smtx(Bytes bytes, const std::string& origin) {
   return matrix;
 }
 
+std::vector<ListedWeight> list_smtx(Bytes bytes, const std::string& path) {
+  TextScanner text(bytes, path);
+  WeightMatrix matrix;
+  std::int64_t stored = 0;
+  read_header(text, bytes.size(), matrix, stored);
+  return {{.path = path, .shape = matrix.shape, .stored_as = "pattern", .bytes = bytes.size()}};
+}
+
 bool looks_like_smtx(Bytes bytes) {
   constexpr std::size_t longest_first_line = 100;
   std::string_view line = text_of(bytes.subspan(0, std::min(bytes.size(), longest_first_line)));

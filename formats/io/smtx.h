@@ -2,8 +2,10 @@
 #pragma once
 
 #include <weft/formats/io/bytes.h>
+#include <weft/formats/io/weight_list.h>
 
 #include <string>
+#include <vector>
 
 namespace weft::io {
 
@@ -11,6 +13,9 @@ namespace weft::io {
 /// pattern-only. Columns need not ascend inside a row. UserError naming line and byte for anything else,
 /// duplicates included.
 WeightMatrix parse_smtx(Bytes bytes, const std::string& origin);
+
+/// The matrix by its first line.
+std::vector<ListedWeight> list_smtx(Bytes bytes, const std::string& path);
 
 /// The first line is three integers.
 bool looks_like_smtx(Bytes bytes);

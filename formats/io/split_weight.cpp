@@ -1,9 +1,19 @@
 #include <fmt/format.h>
 #include <weft/formats/io/split_weight.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace weft::io {
+
+std::vector<SplitWeight> split_weights_among(std::span<const StoredTensor> tensors) {
+  std::vector<SplitWeight> result;
+  for (const auto among :
+       {compressed_tensors_among, semi_structured_among, masked_weights_among, csr_parts_among})
+    std::ranges::move(among(tensors), std::back_inserter(result));
+  return result;
+}
 
 void refuse_tensor(const StoredTensor& tensor, std::string found, std::string accepted) {
   refuse(tensor.origin, "tensor " + in_quotes(tensor.name), std::move(found), std::move(accepted));
@@ -13,6 +23,30 @@ void expect(const StoredTensor& tensor, std::string_view dtype, const std::vecto
   if (tensor.dtype == dtype && tensor.shape == shape) return;
   refuse_tensor(tensor, tensor.dtype + " " + text_of_shape(tensor.shape),
                 fmt::format("{} {}", dtype, text_of_shape(shape)));
+}
+
+void check_shape(const StoredTensor& tensor) {
+  check_weight_shape(tensor.shape, tensor.bytes.size(), tensor.origin, "tensor " + in_quotes(tensor.name));
+}
+
+std::string place_of(const StoredTensor& tensor, std::int64_t index, DType dtype) {
+  return fmt::format("tensor {}, element {}, byte {}", in_quotes(tensor.name),
+                     text_of_position(index, tensor.shape),
+                     tensor.offset + static_cast<std::size_t>(index) * size_of(dtype));
+}
+
+std::int64_t integer_at(const StoredTensor& tensor, std::int64_t index) {
+  return static_cast<std::int64_t>(little_endian(tensor.bytes, static_cast<std::size_t>(index) * 8, 8));
+}
+
+std::vector<std::int64_t> extents_in(const StoredTensor& tensor) {
+  if (tensor.dtype != "I64" || tensor.bytes.size() != 16) return {unknown_extent, unknown_extent};
+  return {integer_at(tensor, 0), integer_at(tensor, 1)};
+}
+
+void check_extents(const StoredTensor& tensor) {
+  if (tensor.dtype != "I64" || tensor.bytes.size() != 16)
+    refuse_tensor(tensor, tensor.dtype + " " + text_of_shape(tensor.shape), "I64 [2]");
 }
 
 std::function<const StoredTensor*(const std::string&)> finder(std::span<const StoredTensor> tensors) {
@@ -26,9 +60,9 @@ std::function<const StoredTensor*(const std::string&)> finder(std::span<const St
 
 WeightMatrix SplitWeight::matrix() const {
   WeightMatrix matrix;
-  matrix.shape = {rows, columns};
-  matrix.rows = rows;
-  matrix.columns = columns;
+  matrix.shape = shape;
+  matrix.rows = rows();
+  matrix.columns = columns();
   matrix.origin = values().origin + ":" + name;
   matrix.row_begin.push_back(0);
   return matrix;

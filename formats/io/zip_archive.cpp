@@ -45,7 +45,7 @@ ZipArchive::Member describe(struct zip* archive, zip_uint64_t index, const std::
   if (status.size / growth > status.comp_size)
     refuse(origin, where, fmt::format("{} bytes packed into {}", status.size, status.comp_size),
            fmt::format("at most {} times as many", growth));
-  return {status.name, status.size};
+  return {status.name, status.size, status.comp_size};
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ class ZipArchive {
  public:
   struct Member {
     std::string name;
-    std::uint64_t size = 0;  ///< decompressed, as declared
+    std::uint64_t size = 0;    ///< decompressed, as declared
+    std::uint64_t packed = 0;  ///< bytes in the archive
   };
 
   /// UserError for what is no ZIP, for a name twice, and for members that are encrypted, packed by another

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
+#include <weft/formats/io/split_weight.h>
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/tool/flags.h>
@@ -118,7 +119,9 @@ std::vector<Method> prune_as(const std::vector<Format>& formats, const WeightMat
 std::string tensor_name(const PruneVerb& verb, const WeightMatrix& weights) {
   if (!verb.tensor.empty()) return verb.tensor;
   const std::string before = verb.weights + ":";
-  return weights.origin.starts_with(before) ? weights.origin.substr(before.size()) : "weight";
+  if (!weights.origin.starts_with(before)) return "weight";
+  const std::string name = weights.origin.substr(before.size());
+  return name.substr(0, name.find(io::counted_columns));
 }
 
 void write(const PruneVerb& verb, const WeightMatrix& weights, const Method& method) {

@@ -95,6 +95,11 @@ def seeds():
     yield "safetensors", "two_of_four", safetensors({
         "p.compressed": ("BF16", [1, 2], half[:4]), "p.bitmask": ("U8", [1, 1], b"\5"),
         "p.shape": ("I64", [2, 1], struct.pack("<2q", 1, 4))})
+    yield "safetensors", "masked", safetensors({
+        "w_orig": ("F16", [2, 2], half), "w_mask": ("BOOL", [2, 2], b"\1\1\0\1")})
+    yield "safetensors", "csr_parts", safetensors({
+        "w.crow_indices": ("I64", [3], struct.pack("<3q", 0, 1, 2)), "w.values": ("F16", [2], half[:4]),
+        "w.col_indices": ("I32", [2], struct.pack("<2i", 2, 0)), "w.shape": ("I64", [2], struct.pack("<2q", 2, 3))})
     yield "safetensors", "empty", safetensors({"e": ("F32", [0, 4], b"")})
     yield "compressed_tensors", "bitmask", b"\0\2\3\5\0\0\2" + half[:4]
     yield "compressed_tensors", "two_of_four", b"\3\1\10\x5a" + half

@@ -4,6 +4,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return weft::fuzz::run(data, size, [](weft::io::Bytes bytes) {
     const auto tensors = weft::io::parse_safetensors_header(bytes, "fuzz.safetensors");
+    weft::io::list_among(tensors, "fuzz.safetensors");
     for (const auto& tensor : tensors) {
       if (tensor.origin.empty()) continue;
       try {

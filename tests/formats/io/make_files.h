@@ -101,4 +101,26 @@ inline std::string safetensors(const std::string& header, std::string_view data)
   return number(header.size(), 8) + header + std::string(data);
 }
 
+struct FileTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  std::string content;
+};
+
+/// A .safetensors file of these tensors, one after the other.
+inline std::string safetensors(const std::vector<FileTensor>& tensors) {
+  std::string header = "{";
+  std::string data;
+  for (const auto& [name, dtype, shape, content] : tensors) {
+    std::string extents;
+    for (const std::int64_t extent : shape) extents += (extents.empty() ? "" : ",") + std::to_string(extent);
+    const std::size_t end = data.size() + content.size();
+    header += (header.size() > 1 ? ",\"" : "\"") + name + R"(":{"dtype":")" + dtype + R"(","shape":[)" +
+              extents + R"(],"data_offsets":[)" + std::to_string(data.size()) + "," + std::to_string(end) + "]}";
+    data += content;
+  }
+  return safetensors(header + "}", data);
+}
+
 }  // namespace weft::testing
