@@ -238,9 +238,9 @@ def element_types(folder):
     for name, code, letter in (("float64", "F64", "d"), ("float16", "F16", "e"), ("int64", "I64", "q"),
                                ("int32", "I32", "i"), ("int16", "I16", "h"), ("int8", "I8", "b"), ("uint8", "U8", "B"),
                                ("bool", "BOOL", "?"), ("bfloat16", "BF16", None)):
-        model.register_buffer(name, torch.tensor([1, 0, 3], dtype=getattr(torch, name)))
+        model.register_buffer("of_" + name, torch.tensor([1, 0, 3], dtype=getattr(torch, name)))
         data = struct.pack(f"<3{letter}", 1, 0, 3) if letter else bytes([0x80, 0x3f, 0, 0, 0x40, 0x40])
-        expected[name] = (code, [3], data)
+        expected["of_" + name] = (code, [3], data)
     model.register_buffer("none", torch.zeros(0, 4))
     expected["none"] = ("F32", [0, 4], b"")
     model.register_buffer("scalar", torch.tensor([7.0]).reshape(()))

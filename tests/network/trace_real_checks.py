@@ -16,7 +16,7 @@ def the_package_reads_what_was_written(folder):
     except ImportError:
         return "left out: no package safetensors"
     model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(64, 5))
-    model.register_buffer("half", torch.randn(7).half())
+    model.register_buffer("narrow", torch.randn(7).half())
     model.register_buffer("brain", torch.randn(3, 3).bfloat16())
     model.register_buffer("counts", torch.arange(3))
     weft_trace.save(model, torch.randn(1, 2, 4, 4), folder)
