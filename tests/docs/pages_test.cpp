@@ -69,8 +69,10 @@ TEST(Pages, EveryPresetThatIsNamedIsThere) {
 
 TEST(Pages, EveryScriptThatIsNamedIsThere) {
   std::set<std::string> scripts;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(project() / "tests"))
-    scripts.insert(file.path().filename().string());
+  for (const char* folder : {"tests", "python"}) {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(project() / folder))
+      scripts.insert(file.path().filename().string());
+  }
   std::size_t named = 0;
   for (const auto& page : pages()) {
     for (const std::string& script : all_of(text_of(page), std::regex("\\b([a-z_]+\\.(?:sh|py))\\b"))) {

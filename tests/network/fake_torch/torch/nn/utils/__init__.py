@@ -1,0 +1,1 @@
+from . import prune  # noqa: F401
