@@ -169,13 +169,15 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
       of_layer["MOST"] = std::to_string(row["most"].get<std::int64_t>());
       of_layer["HAS_BIAS"] = row["bias"].get<bool>() ? "1" : "0";
       of_layer["WEIGHTS"] = row["weights"];
+      of_layer["ELEMENT_BYTES"] =
+          std::to_string(size_of(dtype_named(row["dtype"].get<std::string>()).value_or(DType::f32)));
       of_layer["USE_THREADS"] =
           row["processors"].get<bool>()
               ? fmt::format(
-                    "  return {0}_use_threads(handle, threads > 1 ? {1}_in_parallel : NULL, (void "
-                    "*)(intptr_t)threads,\n                       threads > 1 ? threads : 1);",
+                    "  return {0}_use_threads(of->kernels, threads > 1 ? {1}_in_parallel : NULL,\n"
+                    "                              (void *)(intptr_t)threads, threads);",
                     symbol, options_.name)
-              : "  (void)handle;\n  (void)threads;\n  return 0;";
+              : fmt::format("  return {}_OK;", upper(symbol));
       of_layer["SET_N"] = row["most"].get<std::int64_t>() > 0 ? "args.n = n;" : "(void)n;";
       of_layer["SET_BIAS"] = row["bias"].get<bool>() ? "args.bias = bias;" : "(void)bias;";
       files.push_back({fmt::format("src/{}_row.c", symbol), exporting::filled("network_layer.c", of_layer)});

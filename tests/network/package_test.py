@@ -62,7 +62,12 @@ class Layer(ctypes.Structure):
                                                ctypes.POINTER(ctypes.c_size_t))),
                 ("launch", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
                                             ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
-                                            ctypes.c_void_p))]
+                                            ctypes.c_void_p)),
+                ("workspace_of_rows", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64,
+                                                       ctypes.POINTER(ctypes.c_size_t))),
+                ("launch_rows", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
+                                                 ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,
+                                                 ctypes.c_size_t))]
 
 
 def aligned(size, align=256):
@@ -78,7 +83,7 @@ def like(array):
     return copy
 
 
-def run(library, folder, name, x, bias, shape, n, threads):
+def run(library, folder, name, x, bias, shape, n, threads, rows=False):
     layer = library.net_find(name.encode()).contents
     packed = like(np.frombuffer((folder / layer.weights.decode()).read_bytes(), dtype=np.uint8))
     handle, why = ctypes.c_void_p(), ctypes.create_string_buffer(400)
@@ -87,12 +92,16 @@ def run(library, folder, name, x, bias, shape, n, threads):
     if threads > 1:
         check(layer.use_threads(handle, threads) == 0, f"{name} takes {threads} threads")
     needed = ctypes.c_size_t()
-    check(layer.workspace(handle, n, ctypes.byref(needed)) == 0, f"{name} says its workspace")
+    asked = layer.workspace_of_rows if rows else layer.workspace
+    check(asked(handle, n, ctypes.byref(needed)) == 0, f"{name} says its workspace")
     workspace, x = aligned(max(needed.value, 1)), like(x)
     bias = None if bias is None else like(bias)
     y = like(np.full(shape, np.nan, dtype=np.float32))
-    status = layer.launch(handle, n, x.ctypes.data, None if bias is None else bias.ctypes.data, y.ctypes.data,
-                          workspace.ctypes.data, needed.value, None)
+    arguments = (handle, n, x.ctypes.data, None if bias is None else bias.ctypes.data, y.ctypes.data,
+                 workspace.ctypes.data, needed.value)
+    status = layer.launch_rows(*arguments) if rows else layer.launch(*arguments, None)
+    if rows and n > 1:
+        check(layer.launch_rows(*arguments[:-1], needed.value - 1) != 0, f"{name} asks for its whole workspace")
     check(status == 0, f"{name} is launched, n = {n}, {threads} threads")
     layer.close(handle)
     return y
@@ -155,6 +164,9 @@ def main():
             y = run(library, package, "a.fc1", x, tensors["a.fc1.bias"], (96, n), n, threads)
             near(y, tensors["a.fc1.weight"].astype(np.float64) @ x + tensors["a.fc1.bias"][:, None],
                  f"a.fc1 is right, n = {n}")
+            turned = run(library, package, "a.fc1", np.ascontiguousarray(x.T), tensors["a.fc1.bias"], (n, 96), n, threads,
+                         rows=True)
+            check((turned == y.T).all(), f"a.fc1 with rows as frameworks have them is the same, n = {n}")
         x = random.standard_normal((96, 5)).astype(np.float32)
         near(run(library, package, "b\"fc", x, None, (33, 5), 5, threads),
              tensors["b\"fc.weight"].astype(np.float64) @ x, "b\"fc is right")
