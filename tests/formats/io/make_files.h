@@ -117,7 +117,8 @@ inline std::string safetensors(const std::vector<FileTensor>& tensors) {
     for (const std::int64_t extent : shape) extents += (extents.empty() ? "" : ",") + std::to_string(extent);
     const std::size_t end = data.size() + content.size();
     header += (header.size() > 1 ? ",\"" : "\"") + name + R"(":{"dtype":")" + dtype + R"(","shape":[)" +
-              extents + R"(],"data_offsets":[)" + std::to_string(data.size()) + "," + std::to_string(end) + "]}";
+              extents + R"(],"data_offsets":[)" + std::to_string(data.size()) + "," + std::to_string(end) +
+              "]}";
     data += content;
   }
   return safetensors(header + "}", data);

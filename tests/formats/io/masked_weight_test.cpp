@@ -74,7 +74,8 @@ TEST(MaskedWeight, FiltersAndNamesWithoutDots) {
 }
 
 TEST(MaskedWeight, IsNotMadeUpWhereTheWeightIsThere) {
-  const std::vector<FileTensor> tensors{original({1, 2, 3, 4, 5, 6}), mask({0, 0, 0, 0, 0, 1}),
+  const std::vector<FileTensor> tensors{original({1, 2, 3, 4, 5, 6}),
+                                        mask({0, 0, 0, 0, 0, 1}),
                                         {"fc.weight", "F32", {1, 2}, elements<float>({7, 8})}};
   EXPECT_THAT(read_tensors(tensors, "fc.weight").values.as<float>(), ElementsAre(7, 8));
   EXPECT_EQ(read_tensors(tensors, "fc.weight_orig").stored(), 6);
