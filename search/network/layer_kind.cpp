@@ -54,7 +54,7 @@ std::string_view name_of(LayerKind kind) {
 }
 
 bool may_be_layer(const ListedWeight& weight) {
-  return weight.shape.empty() || weight.shape.size() >= 2;
+  return !weight.is_vector();
 }
 
 NetworkLayer layer_of(const ListedWeight& weight, const std::string& folder) {
