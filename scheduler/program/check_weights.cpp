@@ -68,7 +68,10 @@ std::optional<Shape> sizes_with(const Operand& operand, const Given& weights) {
 /// The dimensions of the sparse operand that the output has too; the others are summed over.
 std::size_t row_dimensions(const Algorithm& algorithm) {
   const SparseIndices indices = sparse_indices(algorithm);
-  internal_check(!indices.rows.empty() || !indices.columns.empty(), "no factor of the sum is sparse");
+  if (indices.rows.empty() && indices.columns.empty())
+    throw UserError("no factor of the sum is sparse", algorithm.name + ": " + algorithm.text(),
+                    "weights, and a sparse operand that the sum does not go through",
+                    "the sparse operand as a factor, such as A in sum(k, A(m, k) * B(k, n))");
   return indices.rows.size();
 }
 

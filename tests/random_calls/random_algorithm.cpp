@@ -225,6 +225,9 @@ class Maker {
       next.arguments.push_back(term);
       if (next.kind != Term::Kind::relu && next.kind != Term::Kind::gelu) {
         next.arguments.push_back(other_term());
+        Term& other = next.arguments.back();
+        const bool is_zero = other.kind == Term::Kind::number && other.number == 0;
+        if (next.kind == Term::Kind::multiply && is_zero) other.number = 2;  // a sum is not multiplied by 0
         if (dice_.chance(30)) std::swap(next.arguments[0], next.arguments[1]);
       }
       term = next;

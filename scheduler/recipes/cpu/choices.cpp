@@ -72,6 +72,11 @@ RecipeChoices cpu_rows_choices(const SpaceProblem& problem, PackedWeights&, cons
                one_if(ir::equal(v("copy"), of_panel)));
   list.nothing("panels inside of rows", "threads over panels that stand inside of rows",
                one_if(ir::equal(v("threads"), number_of(CpuThreads::panels))));
+  list.everywhere();
+  if (problem.format.name == "dense")
+    list.nothing("groups of a copied panel",
+                 "reads of a panel by groups that share dense weights, which are no tile",
+                 one_if(ir::equal(v("copy"), of_panel)) * (v("groups") - 1));
   if (nest.lines == nest.rows && !nest.lines.empty()) {
     list.where(ir::equal(v("copy"), of_panel));
     list.nothing("shares of a copied panel",

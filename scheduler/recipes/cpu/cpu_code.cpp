@@ -21,7 +21,9 @@ constexpr std::int64_t most_panels =
 constexpr std::int64_t most_idle = 4;  ///< one lane in so many has a pixel, at least
 
 /// Rows or panels in parts that are alike, of at most so many; as many parts as threads can share evenly.
+/// Those of a size that a launch decides have as many as may be.
 std::int64_t evenly(std::int64_t count, std::int64_t most, std::int64_t threads = 1) {
+  if (count < 1) return std::max<std::int64_t>(1, most);
   const std::int64_t parts = ceil_divide(count, std::max<std::int64_t>(1, most));
   return ceil_divide(count, std::min(count, filled_up(parts, threads)));
 }
