@@ -135,7 +135,7 @@ def main():
     write_safetensors(folder / "model.safetensors", tensors)
     (folder / "network.json").write_text(json.dumps({
         "weft_network": 1, "weights": "model.safetensors", "layers": [
-            {"name": "a.fc1", "op": "linear", "weight": "a.fc1.weight", "bias": "a.fc1.bias", "n": 20},
+            {"name": "a.fc1", "op": "linear", "weight": "a.fc1.weight", "bias": "a.fc1.bias", "n": 300},
             {"name": "b\"fc", "op": "linear", "weight": "b\"fc.weight", "n": 20},
             {"name": "conv", "op": "conv2d", "weight": "conv.weight", "image": [11, 13], "pad": 1, "stride": 2},
             {"name": "dense", "op": "linear", "weight": "dense.weight", "n": 20}]}))
@@ -159,7 +159,7 @@ def main():
     library.net_find.argtypes = [ctypes.c_char_p]
     check(not library.net_find(b"nosuch"), "no layer of another name")
     for threads in (1, 2):
-        for n in (1, 7, 20):
+        for n in (1, 7, 20, 128, 300):
             x = random.standard_normal((70, n)).astype(np.float32)
             y = run(library, package, "a.fc1", x, tensors["a.fc1.bias"], (96, n), n, threads)
             near(y, tensors["a.fc1.weight"].astype(np.float64) @ x + tensors["a.fc1.bias"][:, None],
