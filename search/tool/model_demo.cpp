@@ -1,11 +1,11 @@
 // weft model demo: a network from its folder to a verdict, a report and a package.
 #include <fmt/format.h>
-#include <weft/backends/runtime/driver.h>
 #include <weft/search/network/made_network.h>
 #include <weft/search/report/page.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/model.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/tool/searching.h>
 
 #include <filesystem>
 
@@ -21,12 +21,6 @@ struct DemoModel {
   std::string out = "weft_out";
 };
 
-/// The processor's own level, the newest GPU's kernels where there is one.
-std::vector<std::string> exported_targets(bool on_gpu) {
-  if (on_gpu) return {target_of(Device::cuda()).name, "x86-64-v3"};
-  return {"x86-64-v3", "x86-64-v4"};
-}
-
 int run(const DemoModel& options) {
   std::error_code error;
   fs::create_directories(options.out, error);
@@ -40,10 +34,10 @@ int run(const DemoModel& options) {
         "No network given: {} is a pruned bottleneck and a pruned transformer block that weft makes.\n\n",
         tune.path);
   }
-  const bool on_gpu = driver::status().ready();
+  const std::optional<std::string> gpu = target_of_any_gpu();
   tune.columns = options.columns;
   tune.budget = options.budget;
-  tune.measure = on_gpu ? "gpu" : "cpu";
+  tune.measure = gpu ? "gpu" : "cpu";
   tune.database = (fs::path(options.out) / "trials.jsonl").string();
   const int code = tune_model(tune);
   if (code != exit_ok && code != exit_no_gain) return code;
@@ -60,7 +54,7 @@ int run(const DemoModel& options) {
   exported.name = "network";
   exported.out = (fs::path(options.out) / "package").string();
   exported.with.columns = options.columns;
-  exported.with.targets = exported_targets(on_gpu);
+  if (gpu) exported.with.targets = {*gpu, "x86-64-v3"};
   return export_model(exported);
 }
 

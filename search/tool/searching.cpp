@@ -28,6 +28,14 @@ std::string target_of_gpu(int ordinal) {
 
 }  // namespace
 
+std::optional<std::string> target_of_any_gpu() {
+  try {
+    return target_of_gpu(0);
+  } catch (const RuntimeError&) {
+    return std::nullopt;
+  }
+}
+
 Interrupt::Interrupt() {
   interrupted = false;
   struct sigaction action{};

@@ -5,6 +5,7 @@
 #include <weft/scheduler/hardware/target.h>
 #include <weft/search/measure/trial.h>
 
+#include <optional>
 #include <string>
 
 namespace weft::tool {
@@ -29,5 +30,7 @@ double seconds_of(const std::string& option, const std::string& text);
 /// The target that is named; else the newest of the CUDA device, "cpu" where that measures, and sm_90a where
 /// nothing runs. The device is asked in a process of its own: the search's must not open it.
 const Target& searched_target(const std::string& name, const MeasureOptions& measure);
+/// That of the CUDA device, asked likewise; nothing where there is none.
+std::optional<std::string> target_of_any_gpu();
 
 }  // namespace weft::tool
