@@ -1,8 +1,8 @@
 // weft model tune: the kernels of a network, and a verdict for each of its layers and for all of them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/processors.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/processors.h>
 #include <weft/search/network/network_tuning.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_files.h>
