@@ -54,7 +54,11 @@ int run(const DemoModel& options) {
   exported.name = "network";
   exported.out = (fs::path(options.out) / "package").string();
   exported.with.columns = options.columns;
-  if (gpu) exported.with.targets = {*gpu, "x86-64-v3"};
+  // Code for a level takes seconds a layer: the one that this machine has will do for a first look.
+  constexpr std::int64_t widest_vector = 64;
+  const bool is_wide = target_named("cpu").vector_bytes == widest_vector;
+  exported.with.targets = {is_wide ? "x86-64-v4" : "x86-64-v3"};
+  if (gpu) exported.with.targets.push_back(*gpu);
   return export_model(exported);
 }
 
@@ -62,7 +66,7 @@ int run(const DemoModel& options) {
 
 void add_model_demo(CLI::App& verb, Action& action) {
   const auto [part, options] = new_verb<DemoModel>(
-      verb, action, "demo", "from a network to a verdict, a report and a package, within a minute or so",
+      verb, action, "demo", "from a network to a verdict, a report and a package, within minutes",
       "Example: weft model demo llama-pruned --n 1,128 --out weft_out", run);
   add_option(part, "path", options.path,
              "a folder, a file, or a network.json; a made network where it is left out");
