@@ -67,8 +67,9 @@ struct SuiteCase {
 /// "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), or in place of "sparsity"
 /// "density" (fractions, a list: for the simulated sparse tensor core), "problems": products with "M", "K",
 /// "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride" (else 1) and "pad"
-/// (else (R - 1) / 2 and (S - 1) / 2), "dilation" and "groups" (else 1) and "layout" (else "nchw"). Other
-/// fields are ignored. UserError that names file, line and field, or says why the file cannot be read.
+/// (else (R - 1) / 2 and (S - 1) / 2), "dilation" and "groups" (else 1) and "layout" (else "nchw").
+/// Misspelled fields, and those of other operations and patterns, are refused; others are passed over.
+/// UserError that names file, line and field, or says why the file cannot be read.
 Suite read_suite(const std::string& path, CallPlace place = {});
 
 /// The suites of a file: one, or, where problems have a "pattern" of their own, one for each of them with its

@@ -47,6 +47,22 @@ LayerWeights found_in(const WeightMatrix& matrix) {
   return found;
 }
 
+void look_at(NetworkLayer& layer) {
+  // Dense layers, most of what is large, are seen by one pass over their bytes.
+  if (const auto seen = survey(layer.weight)) {
+    leave_out_hardly_pruned(layer, seen->zeros, seen->elements);
+    if (!layer.is_candidate() && !seen->first_not_finite) {
+      layer.found =
+          LayerWeights{.elements = seen->elements, .zeros = seen->zeros, .dense_bytes = layer.weight.bytes};
+      return;
+    }
+  }
+  const WeightMatrix matrix = weights_of(layer);
+  if (layer.weight.shape.empty()) layer.weight.shape = matrix.shape;
+  layer.found = found_in(matrix);
+  leave_out_hardly_pruned(layer, layer.found->zeros, layer.found->elements);
+}
+
 /// A layer whose weights cannot be read is left out, and the others are read.
 void inspect_layer(NetworkLayer& layer) {
   const std::string dtype = layer.weight.dtype;
@@ -54,26 +70,10 @@ void inspect_layer(NetworkLayer& layer) {
     layer.left_out = "elements of " + dtype + ": only floating-point weights are taken";
     return;
   }
-  try {
-    // Dense layers, most of what is large, are seen by one pass over their bytes.
-    if (const auto seen = survey(layer.weight)) {
-      leave_out_hardly_pruned(layer, seen->zeros, seen->elements);
-      if (!layer.is_candidate() && !seen->first_not_finite) {
-        layer.found =
-            LayerWeights{.elements = seen->elements, .zeros = seen->zeros, .dense_bytes = layer.weight.bytes};
-        return;
-      }
-    }
-    const WeightMatrix matrix = weights_of(layer);
-    if (layer.weight.shape.empty()) layer.weight.shape = matrix.shape;
-    layer.found = found_in(matrix);
-    leave_out_hardly_pruned(layer, layer.found->zeros, layer.found->elements);
-  } catch (const UserError& error) {
-    const UserError::Report& report = error.report();
-    layer.left_out =
-        fmt::format("{}: {}{}{}", report.what, report.where, report.where.empty() ? "" : ": ", report.found);
-    layer.broken = true;
-  }
+  const std::string fault = io::fault_of(layer.weight.path, [&] { look_at(layer); });
+  if (fault.empty()) return;
+  layer.left_out = fault;
+  layer.broken = true;
 }
 
 }  // namespace

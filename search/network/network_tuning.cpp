@@ -79,10 +79,13 @@ class Search {
     with.only = {{times.best->recipe, times.best->config, times.best->pattern.kind}};
     try {
       const TuneResult result = tune(problem, spaces_of(problem, target), target, file, with, hooks);
-      if (result.best) times.own[member] = result.best->time_of_correct();
+      if (result.best)
+        times.own[member] = result.best->time_of_correct();
+      else if (!result.interrupted)
+        keep_dense(member, "no kernel was right");
       return !result.interrupted;
-    } catch (const UserError&) {
-      // The point does not fit this layer's weights: it has no kernel by it.
+    } catch (const UserError& error) {
+      keep_dense(member, error.report().what);
       return true;
     }
   }
@@ -100,6 +103,13 @@ class Search {
     const std::vector<Format> formats = formats_worth_trying(*problem.what.matrix);
     problem.what.format = formats.front();
     return spaces_for(problem.what, formats, target);
+  }
+
+  /// The class's point is none for this layer's weights.
+  void keep_dense(std::size_t member, const std::string& why) {
+    times.own[member] = times.verdict->dense->microseconds;
+    times.failure +=
+        fmt::format("{}{} stays dense: {}", times.failure.empty() ? "" : "; ", layer_of(member).name, why);
   }
 
   void take(const TuneResult& result, const TrialProblem& problem, const Target& target,

@@ -29,7 +29,7 @@ struct ClassTimes {
   LayerClass layers;
   std::int64_t n = 0;              ///< columns; of a convolution those of its product
   std::optional<Verdict> verdict;  ///< on the layer that was searched for; nothing: no kernel was right
-  std::string failure;             ///< why there is none
+  std::string failure;             ///< why there is none, or none for some of the layers
   std::optional<Record> best;
   std::int64_t trials = 0;
   bool is_exhausted = false;  ///< whether nothing is left to try

@@ -52,7 +52,9 @@ std::string verdict_of_class(const ClassTimes& one) {
   if (!one.verdict->standing) return "nothing dense to compare with";
   const Standing& standing = *one.verdict->standing;
   switch (standing.winner) {
-    case Faster::kernel: return fmt::format("{:.2f} times faster", standing.ratio);
+    case Faster::kernel:
+      return fmt::format("{:.2f} times faster{}{}", standing.ratio, one.failure.empty() ? "" : "; ",
+                         one.failure);
     case Faster::dense: return "stay dense";
     default: return "no verdict: " + standing.why_none;
   }
