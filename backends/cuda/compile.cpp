@@ -40,7 +40,8 @@ Compiled compile_by_nvrtc(const std::string& source, const CompileOptions& optio
   for (const auto& folder : toolkit().includes) words.push_back("-I" + folder.string());
 
   const Stopwatch watch;
-  Nvrtc::Result result = Nvrtc::instance().compile(source, plain_file_name(options), words, to_ptx);
+  Nvrtc::Result result =
+      Nvrtc::instance().compile(source, plain_file_name(options), words, to_ptx, options.limit_seconds);
   Compiled compiled;
   compiled.seconds = watch.seconds();
   compiled.compiler = "NVRTC " + Nvrtc::instance().version();

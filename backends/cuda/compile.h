@@ -22,7 +22,7 @@ struct CompileOptions {
   std::vector<std::filesystem::path> includes;  ///< before the toolkit's own
   int most_registers = 0;                       ///< a thread; 0 leaves it to the code
   bool line_information = false;
-  double limit_seconds = 300;  ///< nvcc only: NVRTC works in this process and cannot be stopped
+  double limit_seconds = 300;  ///< then the compiler, which works in a process of its own, is ended
 };
 
 struct Compiled {

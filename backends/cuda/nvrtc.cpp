@@ -1,10 +1,26 @@
 #include <weft/backends/cuda/nvrtc.h>
+#include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 
 namespace weft::cuda {
 namespace {
 
 constexpr int compilation_error = 6;
+
+/// A result as bytes between two processes: whether it succeeded, then the log, ended by a zero, then the
+/// image.
+std::string to_bytes(const Nvrtc::Result& result) {
+  std::string log = result.log;
+  std::erase(log, '\0');
+  return (result.succeeded ? "1" : "0") + log + '\0' + result.image;
+}
+
+Nvrtc::Result from_bytes(const std::string& bytes) {
+  const std::size_t end = bytes.find('\0');
+  internal_check(end != std::string::npos && end > 0,
+                 "a compilation apart answers without an end of its log");
+  return {bytes.front() == '1', bytes.substr(end + 1), bytes.substr(1, end - 1)};
+}
 
 }  // namespace
 
@@ -44,8 +60,23 @@ std::string Nvrtc::text_of(Program program, SizeOf* size_of, Copy* copy, const s
 }
 
 Nvrtc::Result Nvrtc::compile(const std::string& source, const std::string& file_name,
-                             const std::vector<std::string>& options, bool to_ptx) const {
+                             const std::vector<std::string>& options, bool to_ptx,
+                             double limit_seconds) const {
   internal_check(found_, "NVRTC is called and was not found");
+  ProcessOptions process;
+  process.limit_seconds = limit_seconds;
+  process.output_limit = std::size_t{1} << 32U;
+  const ProcessResult result =
+      run_apart([&] { return to_bytes(compile_here(source, file_name, options, to_ptx)); }, process);
+  if (result.succeeded()) return from_bytes(result.output);
+  if (!result.timed_out && result.exit_code == 1 && !result.error.empty()) throw RuntimeError(result.error);
+  throw RuntimeError("NVRTC " + version_ + " itself fails on " + file_name + ": " +
+                     text_of_end(result, process) +
+                     ". Accepted: the LLVM back end, nvcc, or another schedule.");
+}
+
+Nvrtc::Result Nvrtc::compile_here(const std::string& source, const std::string& file_name,
+                                  const std::vector<std::string>& options, bool to_ptx) const {
   Program program = nullptr;
   check(api_.create(&program, source.c_str(), file_name.c_str(), 0, nullptr, nullptr),
         "giving NVRTC a source");

@@ -24,10 +24,11 @@ class Nvrtc {
     std::string image;
     std::string log;
   };
-  /// Compiles to machine code, or to PTX. A refused source is a result, not an error; RuntimeError when the
-  /// compiler itself fails.
+  /// Compiles to machine code, or to PTX, in a copy of this process: there are sources for which NVRTC 13.0
+  /// ends by a signal. A refused source is a result, not an error; RuntimeError when the compiler itself
+  /// fails, or takes longer.
   Result compile(const std::string& source, const std::string& file_name,
-                 const std::vector<std::string>& options, bool to_ptx) const;
+                 const std::vector<std::string>& options, bool to_ptx, double limit_seconds) const;
 
   Nvrtc(const Nvrtc&) = delete;
   Nvrtc& operator=(const Nvrtc&) = delete;
@@ -39,6 +40,8 @@ class Nvrtc {
   using Copy = Status(Program program, char* target);
 
   Nvrtc();
+  Result compile_here(const std::string& source, const std::string& file_name,
+                      const std::vector<std::string>& options, bool to_ptx) const;
   std::string text_of(Program program, SizeOf* size_of, Copy* copy, const std::string& what) const;
   void check(Status status, const std::string& doing) const;
 

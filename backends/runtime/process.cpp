@@ -2,6 +2,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/backends/runtime/process.h>
@@ -126,17 +128,10 @@ void wait_for_output(const Pipe& output, const Pipe& error) {
   poll(ends.data(), ends.size(), closed ? 1 : 10);
 }
 
-}  // namespace
-
-ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options) {
-  internal_check(!command.empty(), "an empty command");
-  Pipe output;
-  Pipe error;
-  const Stopwatch watch;
-  const pid_t child = SpawnPlan(output, error, options.folder).start(command);
+ProcessResult result_of(pid_t child, Pipe& output, Pipe& error, const ProcessOptions& options,
+                        const Stopwatch& watch) {
   output.close_write();
   error.close_write();
-
   ProcessResult result;
   int status = 0;
   bool killed = false;
@@ -158,6 +153,58 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   result.seconds = watch.seconds();
   return result;
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count > 0) bytes.remove_prefix(count);
+    if (count <= 0 && errno != EINTR) return false;
+  }
+  return true;
+}
+
+/// What the copy does. It leaves by _exit: what the parent registered for its own end is not the copy's to
+/// do.
+[[noreturn]] void answer(const std::function<std::string()>& work, pid_t parent, int output, int error) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) signal(crash, SIG_DFL);
+  const rlimit no_dump{0, 0};
+  setrlimit(RLIMIT_CORE, &no_dump);
+  try {
+    _exit(write_all(output, work()) ? 0 : 1);
+  } catch (const std::exception& failure) {
+    write_all(error, failure.what());
+  } catch (...) {
+    write_all(error, "an exception of an unknown kind");
+  }
+  _exit(1);
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options) {
+  internal_check(!command.empty(), "an empty command");
+  Pipe output;
+  Pipe error;
+  const Stopwatch watch;
+  const pid_t child = SpawnPlan(output, error, options.folder).start(command);
+  return result_of(child, output, error, options, watch);
+}
+
+ProcessResult run_apart(const std::function<std::string()>& work, const ProcessOptions& options) {
+  Pipe output;
+  Pipe error;
+  const Stopwatch watch;
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) fail("making a process", errno);
+  if (child == 0) answer(work, parent, output.write_end(), error.write_end());
+  // Both set it: whoever comes first, the group is there before it is killed.
+  setpgid(child, child);
+  return result_of(child, output, error, options, watch);
 }
 
 std::string text_of_end(const ProcessResult& result, const ProcessOptions& options) {

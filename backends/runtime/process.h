@@ -32,6 +32,12 @@ struct ProcessResult {
 /// nothing on standard input, until it ends or the limit has passed. RuntimeError when it cannot be started.
 ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options = {});
 
+/// Runs `work` in a copy of this process, made by fork, and returns what it returns as `output`; of an
+/// exception its text as `error` and exit code 1. For calls of other people's code that may crash or never
+/// end, and need nothing of this process but memory: no device, no lock that another thread may hold.
+/// RuntimeError when there can be no process.
+ProcessResult run_apart(const std::function<std::string()>& work, const ProcessOptions& options = {});
+
 /// "exit code 255", "signal 11", "no end within 2 s": for messages.
 std::string text_of_end(const ProcessResult& result, const ProcessOptions& options);
 

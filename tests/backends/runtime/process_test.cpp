@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 
 #include <chrono>
+#include <csignal>
 
 namespace weft {
 namespace {
@@ -50,6 +52,40 @@ TEST(Process, EndsAfterItsLimitTogetherWithWhatItStarted) {
   EXPECT_EQ(text_of_end(result, options), "no end within 0.3 s");
   EXPECT_TRUE(run_process({"sleep", "2.2"}).succeeded());
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "survived"));
+}
+
+TEST(Process, WorkApartAnswersWithBytes) {
+  const std::string bytes = std::string("a\0b", 3) + std::string(300000, 'x');
+  const ProcessResult result = run_apart([&] { return bytes; });
+  EXPECT_TRUE(result.succeeded());
+  EXPECT_EQ(result.output, bytes);
+}
+
+TEST(Process, AnExceptionOfWorkApartIsItsText) {
+  const ProcessResult result = run_apart([]() -> std::string { throw RuntimeError("the disk is gone"); });
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.error, "the disk is gone");
+}
+
+TEST(Process, ACrashOfWorkApartCostsThatProcessAlone) {
+  const ProcessResult result = run_apart([]() -> std::string {
+    raise(SIGSEGV);
+    return "";
+  });
+  EXPECT_FALSE(result.succeeded());
+  EXPECT_EQ(text_of_end(result, {}), "signal 11");
+}
+
+TEST(Process, WorkApartEndsAfterItsLimit) {
+  ProcessOptions options;
+  options.limit_seconds = 0.3;
+  const ProcessResult result = run_apart(
+      []() -> std::string {
+        for (;;) sleep(1);
+      },
+      options);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_LT(result.seconds, 1.5);
 }
 
 TEST(Process, EndlessOutputIsBoundedInTimeAndBytes) {
