@@ -75,6 +75,7 @@ Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::st
   row["most"] = most;
   row["processors"] = std::ranges::any_of(
       layer.kernels, [](const PackageKernel& one) { return !one.kernel.target().is_gpu(); });
+  row["activation"] = layer.activation;
   row["bias"] = false;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
@@ -168,6 +169,7 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
       of_layer["LEAST"] = std::to_string(row["least"].get<std::int64_t>());
       of_layer["MOST"] = std::to_string(row["most"].get<std::int64_t>());
       of_layer["HAS_BIAS"] = row["bias"].get<bool>() ? "1" : "0";
+      of_layer["ACTIVATION"] = row["activation"];
       of_layer["WEIGHTS"] = row["weights"];
       of_layer["ELEMENT_BYTES"] =
           std::to_string(size_of(dtype_named(row["dtype"].get<std::string>()).value_or(DType::f32)));

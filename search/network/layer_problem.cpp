@@ -64,9 +64,8 @@ TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightM
   Epilogue epilogue;
   epilogue.bias = !layer.bias.empty();
   epilogue.activation = layer.activation;
-  constexpr std::array<std::string_view, 3> activations{"none", "relu", "gelu"};
   if (epilogue.activation != Activation::none)
-    problem.source["activation"] = activations[static_cast<std::size_t>(epilogue.activation)];
+    problem.source["activation"] = std::string(name_of(epilogue.activation));
   if (layer.convolution) {
     problem.kernel = "conv2d";
     problem.convolution = layer.convolution;

@@ -79,6 +79,7 @@ class Exporter {
         "{}\n{}\n{}\n", layer_.name, hash_of_pattern(*matrix_),
         hash_of({reinterpret_cast<const char*>(matrix_->values.data()), matrix_->values.bytes()}));
     text += fmt::format("{}\n{}\n", fmt::join(options_.targets, ","), options_.threads);
+    text += fmt::format("{}\n", name_of(layer_.activation));
     for (const Sizes& size : sizes_of(layer_, options_)) {
       text += fmt::format("{} to {}\n", size.least, size.most);
       for (const std::string& name : options_.targets) {
@@ -90,11 +91,7 @@ class Exporter {
   }
 
  private:
-  TrialProblem problem_at(std::int64_t n) const {
-    NetworkLayer plain = layer_;
-    plain.activation = Activation::none;  // it stays the framework's
-    return problem_of(plain, matrix_, n);
-  }
+  TrialProblem problem_at(std::int64_t n) const { return problem_of(layer_, matrix_, n); }
 
   /// The fastest right trial of the layer's weights at so many columns.
   std::optional<Record> best_at(std::int64_t n, const Target& target) const {
@@ -192,7 +189,8 @@ ExportedNetwork export_network(const std::string& folder, Network& network,
         if (kept)
           package.keep(layer.name);
         else
-          package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(), settings_of(layer)},
+          package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(),
+                       std::string(name_of(layer.activation)), settings_of(layer)},
                       made_from);
         result.layers.push_back(layer.name);
       } catch (const UserError& error) {

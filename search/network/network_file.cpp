@@ -5,6 +5,7 @@
 #include <weft/formats/suggestion.h>
 #include <weft/search/measure/located_json.h>
 #include <weft/search/network/network_file.h>
+#include <weft/search/records/words.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -130,11 +131,9 @@ class Reader {
   Activation activation_of(const Json& object, const std::string& at) const {
     if (!object.contains("activation") || object["activation"].is_null()) return Activation::none;
     const std::string name = text_of(object, at, "activation");
-    if (name == "relu") return Activation::relu;
-    if (name == "gelu") return Activation::gelu;
-    if (name != "none")
-      refuse(at + "/activation", "activation", '"' + name + '"', "\"none\", \"relu\" or \"gelu\"");
-    return Activation::none;
+    const auto known = value_named<Activation>(activation_names, name);
+    if (!known) refuse(at + "/activation", "activation", '"' + name + '"', "\"none\", \"relu\" or \"gelu\"");
+    return *known;
   }
 
   /// Channels, filters and the filter's size follow from the weight.

@@ -67,6 +67,10 @@ constexpr std::array<std::pair<ImageLayout, std::string_view>, 3> names_of_layou
 
 }  // namespace
 
+std::string_view name_of(Activation activation) {
+  return activation_names[static_cast<std::size_t>(activation)];
+}
+
 std::string_view name_of(ImageLayout layout) {
   for (const auto& [each, name] : names_of_layouts) {
     if (each == layout) return name;

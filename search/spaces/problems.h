@@ -12,6 +12,8 @@
 namespace weft {
 
 enum class Activation : std::uint8_t { none, relu, gelu };
+inline constexpr std::array<std::string_view, 3> activation_names{"none", "relu", "gelu"};
+std::string_view name_of(Activation activation);
 
 /// What follows the sum: activation(alpha * sum + bias + beta * C). Scalars are launch arguments and occur
 /// only when they are asked for.

@@ -113,8 +113,7 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   epilogue.alpha = options.alpha.has_value();
   epilogue.beta = options.beta.has_value();
   epilogue.bias = !options.bias.empty();
-  constexpr std::array<std::string_view, 3> names{"none", "relu", "gelu"};
-  const auto activation = value_named<Activation>(names, options.activation);
+  const auto activation = value_named<Activation>(activation_names, options.activation);
   if (!activation)
     throw UserError("there is no such activation", "--activation", options.activation, "none, relu or gelu");
   epilogue.activation = *activation;

@@ -6,6 +6,7 @@ Usage: package_test.py WEFT [FOLDER]. Needs numpy and cmake; without them it pri
 
 import ctypes
 import json
+import math
 import pathlib
 import shutil
 import struct
@@ -55,7 +56,8 @@ class Layer(ctypes.Structure):
                               ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p, ctypes.c_size_t)
     _fields_ = [("name", ctypes.c_char_p), ("op", ctypes.c_char_p), ("dtype", ctypes.c_char_p),
                 ("rows", ctypes.c_int64), ("columns", ctypes.c_int64), ("least", ctypes.c_int64),
-                ("most", ctypes.c_int64), ("has_bias", ctypes.c_int32), ("weights", ctypes.c_char_p),
+                ("most", ctypes.c_int64), ("has_bias", ctypes.c_int32),
+                ("activation", ctypes.c_char_p), ("weights", ctypes.c_char_p),
                 ("open", opener), ("close", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
                 ("use_threads", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32)),
                 ("workspace", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64,
@@ -135,8 +137,8 @@ def main():
     write_safetensors(folder / "model.safetensors", tensors)
     (folder / "network.json").write_text(json.dumps({
         "weft_network": 1, "weights": "model.safetensors", "layers": [
-            {"name": "a.fc1", "op": "linear", "weight": "a.fc1.weight", "bias": "a.fc1.bias", "n": 300},
-            {"name": "b\"fc", "op": "linear", "weight": "b\"fc.weight", "n": 20},
+            {"name": "a.fc1", "op": "linear", "weight": "a.fc1.weight", "bias": "a.fc1.bias", "n": 300, "activation": "relu"},
+            {"name": "b\"fc", "op": "linear", "weight": "b\"fc.weight", "n": 20, "activation": "gelu"},
             {"name": "conv", "op": "conv2d", "weight": "conv.weight", "image": [11, 13], "pad": 1, "stride": 2},
             {"name": "dense", "op": "linear", "weight": "dense.weight", "n": 20}]}))
     package = folder / "package"
@@ -154,6 +156,8 @@ def main():
                  ["cmake", "--build", str(package / "build")]):
         built = subprocess.run(step, capture_output=True, text=True)
         check(built.returncode == 0, " ".join(step[:2]) + built.stderr[-400:])
+    activations = {row["layer"]: row["activation"] for row in json.loads((package / "layers.json").read_text())["layers"]}
+    check(activations == {"a.fc1": "relu", "b\"fc": "gelu", "conv": "none"}, "what follows a layer is its kernel's")
     library = ctypes.CDLL(str(package / "build" / "libnet.so"))
     library.net_find.restype = ctypes.POINTER(Layer)
     library.net_find.argtypes = [ctypes.c_char_p]
@@ -162,14 +166,15 @@ def main():
         for n in (1, 7, 20, 128, 300):
             x = random.standard_normal((70, n)).astype(np.float32)
             y = run(library, package, "a.fc1", x, tensors["a.fc1.bias"], (96, n), n, threads)
-            near(y, tensors["a.fc1.weight"].astype(np.float64) @ x + tensors["a.fc1.bias"][:, None],
-                 f"a.fc1 is right, n = {n}")
+            summed = tensors["a.fc1.weight"].astype(np.float64) @ x + tensors["a.fc1.bias"][:, None]
+            near(y, np.maximum(summed, 0), f"a.fc1 is right, n = {n}")
             turned = run(library, package, "a.fc1", np.ascontiguousarray(x.T), tensors["a.fc1.bias"], (n, 96), n, threads,
                          rows=True)
             check((turned == y.T).all(), f"a.fc1 with rows as frameworks have them is the same, n = {n}")
         x = random.standard_normal((96, 5)).astype(np.float32)
+        summed = tensors["b\"fc.weight"].astype(np.float64) @ x
         near(run(library, package, "b\"fc", x, None, (33, 5), 5, threads),
-             tensors["b\"fc.weight"].astype(np.float64) @ x, "b\"fc is right")
+             summed / 2 * (1 + np.vectorize(math.erf)(summed / math.sqrt(2))), "b\"fc is right")
         images = random.standard_normal((1, 5, 11, 13)).astype(np.float32)
         expected = convolved(images, tensors["conv.weight"], 1, 2)
         near(run(library, package, "conv", images, None, expected.shape, 0, threads), expected, "conv is right")

@@ -24,7 +24,7 @@ import weft_trace  # noqa: E402: found beside this checkout
 
 SPARSITY = 0.9
 LOSS_ALLOWED = 0.03
-MODULUS, LENGTH = 8, 16
+MODULUS, LENGTH = 8, 32
 
 
 def images_of(count, generator):
@@ -50,9 +50,9 @@ def sequences_of(count, generator):
 
 def convolutional():
     return nn.Sequential(
-        nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, stride=2, padding=1), nn.ReLU(),
-        nn.Conv2d(32, 64, 3, stride=2, padding=1), nn.ReLU(), nn.Flatten(),
-        nn.Linear(64 * 7 * 7, 128), nn.ReLU(), nn.Linear(128, 10))
+        nn.Conv2d(1, 32, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(64, 128, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(128, 128, 3, padding=1), nn.ReLU(),
+        nn.Flatten(), nn.Linear(128 * 7 * 7, 128), nn.ReLU(), nn.Linear(128, 10))
 
 
 class Block(nn.Module):
@@ -74,7 +74,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, width=128, heads=4):
+    def __init__(self, width=256, heads=8):
         super().__init__()
         self.embed, self.place = nn.Embedding(MODULUS, width), nn.Embedding(LENGTH, width)
         self.blocks = nn.Sequential(Block(width, heads), Block(width, heads))
@@ -98,7 +98,7 @@ def train(model, draw, steps, rate, generator, at_step=lambda step: None):
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
     for step in range(steps):
         at_step(step)
-        inputs, labels = draw(128, generator)
+        inputs, labels = draw(64, generator)
         loss = functional.cross_entropy(model(inputs).flatten(0, -2), labels.flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -167,7 +167,7 @@ def main():
     torch.manual_seed(1)
     cnn = convolutional()
     # The first convolution and the last layer are small, and lose most.
-    good = [make("cnn", cnn, images_of, [cnn[i] for i in (2, 4, 7)], 500, 2e-3, options.folder / "cnn")]
+    good = [make("cnn", cnn, images_of, [cnn[i] for i in (2, 4, 6, 9)], 500, 2e-3, options.folder / "cnn")]
     torch.manual_seed(1)
     transformer = Transformer()
     layers = [one for one in transformer.blocks.modules() if isinstance(one, nn.Linear)]
