@@ -185,7 +185,7 @@ std::string expression_of_part(std::size_t part, const FeatureValues& values, co
     case share_of_steps: return fmt::format("({} * steps)", share);
     case share_alone: return fmt::format("({})", share);
     case read: return "(k * n)";
-    case written: return "(m * n)";
+    case Part::written: return "(m * n)";
     default: break;
   }
   const std::size_t of_waves = part - waves;
