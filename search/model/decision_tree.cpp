@@ -212,13 +212,13 @@ DecisionTree::DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
 std::size_t DecisionTree::leaf_of(std::span<const double> features) const {
   if (nodes_.empty())
     throw UserError("a tree has nothing to say", "DecisionTree", "no nodes", "one of fit_tree()");
-  std::size_t at = 0;
-  while (nodes_[at].feature >= 0) {
-    const Node& node = nodes_[at];
+  std::size_t place = 0;
+  while (nodes_[place].feature >= 0) {
+    const Node& node = nodes_[place];
     const bool left = features[node.feature] <= node.threshold;
-    at = static_cast<std::size_t>(left ? node.left : node.right);
+    place = static_cast<std::size_t>(left ? node.left : node.right);
   }
-  return at;
+  return place;
 }
 
 int DecisionTree::height() const {

@@ -274,9 +274,9 @@ std::vector<FittedTimes::Expected> FittedTimes::ranking(const FeatureValues& val
   const Sizes sizes = sizes_in(values);
   for (const Fit& fit : fits_) {
     if (fit.kind != static_cast<std::size_t>(kind - kinds_.begin())) continue;
-    const TimeParts parts = parts_of(fit.shape, sizes);
+    const TimeParts time_parts = parts_of(fit.shape, sizes);
     double sum = 0;
-    for (std::size_t i = 0; i < time_part_count; ++i) sum += fit.microseconds[i] * parts[i];
+    for (std::size_t i = 0; i < time_part_count; ++i) sum += fit.microseconds[i] * time_parts[i];
     ranked.push_back({fit.number, sum});
   }
   std::ranges::stable_sort(ranked, {}, &Expected::microseconds);
