@@ -56,7 +56,7 @@ TEST(Commands, ThatPagesShowHaveVerbsAndOptionsThatThereAre) {
 }
 
 /// What the first group of the expression is, wherever it matches.
-std::set<std::string> each_once_of(const std::string& text, const std::regex& expression) {
+std::set<std::string> all_of(const std::string& text, const std::regex& expression) {
   std::set<std::string> found;
   for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at)
     found.insert((*at)[1]);
@@ -74,7 +74,7 @@ void add_options(VerbOptions& options, const std::string& verb) {
   std::getline(verbs, line);
   if (!verbs) {
     static const std::regex option("(?:^  |\n  |\\S {2,})(?:-[a-zA-Z],)?(--[a-zA-Z-]+)");
-    options[verb] = each_once_of(help, option);
+    options[verb] = all_of(help, option);
   }
   static const std::regex named("^  ([a-z]+) .*");
   std::smatch name;
@@ -92,10 +92,9 @@ VerbOptions options_of_page() {
   for (const std::string& line : test::lines_of(test::text_of("docs/command.md"))) {
     const std::size_t column = line.find(" | `--");
     if (!line.starts_with("| ") || column == std::string::npos) continue;
-    if (!line.starts_with("| the same"))
-      verbs = each_once_of(line.substr(0, column), std::regex("`([a-z ]+)`"));
+    if (!line.starts_with("| the same")) verbs = all_of(line.substr(0, column), std::regex("`([a-z ]+)`"));
     for (const std::string& verb : verbs) {
-      for (const std::string& option : each_once_of(line.substr(column), std::regex("`(--[a-zA-Z-]+)`")))
+      for (const std::string& option : all_of(line.substr(column), std::regex("`(--[a-zA-Z-]+)`")))
         EXPECT_TRUE(options[verb].insert(option).second) << verb << " twice: " << option;
     }
   }

@@ -58,8 +58,8 @@ TEST(Fuse, ConstantsFoldAsFarAsTheyFit) {
   EXPECT_EQ(ir::print(x * ir::integer(4) / ir::integer(0)), "x * 4 / 0");
 }
 
-void expect_fuse_refused(Schedule schedule, const char* outer, const char* inner, int precondition,
-                         const char* found) {
+void expect_refused(Schedule schedule, const char* outer, const char* inner, int precondition,
+                    const char* found) {
   SCOPED_TRACE(std::string(outer) + ", " + inner + "\n" + schedule.cpp());
   const std::string before = ir::print(schedule.program());
   const auto reason = schedule.try_apply({"fuse", {{{}, std::string(outer)}, {{}, std::string(inner)}}, {}});
@@ -72,18 +72,18 @@ void expect_fuse_refused(Schedule schedule, const char* outer, const char* inner
 
 TEST(Fuse, Refuses) {
   const Schedule plain = test::convolution_schedule("sm_80");
-  expect_fuse_refused(plain, "x", "q", 1, "x");
-  expect_fuse_refused(plain, "p", "x", 1, "x");
+  expect_refused(plain, "x", "q", 1, "x");
+  expect_refused(plain, "p", "x", 1, "x");
   Schedule bound = plain;
   bound.bind(q, block_x);
-  expect_fuse_refused(bound, "p", "q", 2, "q is block_x already");
-  expect_fuse_refused(plain, "f", "q", 3, "q is not all that f has inside");
-  expect_fuse_refused(plain, "q", "p", 3, "p is not all that q has inside");
+  expect_refused(bound, "p", "q", 2, "q is block_x already");
+  expect_refused(plain, "f", "q", 3, "q is not all that f has inside");
+  expect_refused(plain, "q", "p", 3, "p is not all that q has inside");
   // First values and results have a loop over the columns of their own.
   Schedule inside = test::spmm_schedule("cpu");
   inside.split(LoopFactor{LoopName("n"), 4}).reorder("k", "n.inner");
-  expect_fuse_refused(inside, "k", "n.inner", 3, "n.inner also stands where k does not");
-  expect_fuse_refused(test::spmm_schedule("cpu", formats::csc()), "k", "m.stored", 4, "depends on k");
+  expect_refused(inside, "k", "n.inner", 3, "n.inner also stands where k does not");
+  expect_refused(test::spmm_schedule("cpu", formats::csc()), "k", "m.stored", 4, "depends on k");
 }
 
 TEST(Fuse, RefusesANameThatThereIs) {
@@ -94,7 +94,7 @@ TEST(Fuse, RefusesANameThatThereIs) {
   const Tensor<f32, 3> C("C", {4, 3, 2});
   const Schedule s =
       schedule(algorithm("named", C(p_q, p, q) = sum(k, A(p_q, k) * B(k, p, q))), target_named("cpu"));
-  expect_fuse_refused(s, "p", "q", 5, "called p_q already");
+  expect_refused(s, "p", "q", 5, "called p_q already");
 }
 
 TEST(Fuse, QuotientsAndRemaindersAreTheWhole) {

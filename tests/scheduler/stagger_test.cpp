@@ -45,8 +45,8 @@ TEST(Stagger, RoundTripsThroughJson) {
   EXPECT_EQ(ir::print(s.program()), ir::print(replayed.program()));
 }
 
-void expect_stagger_refused(Schedule schedule, const char* loop, const char* by, int precondition,
-                            const char* found) {
+void expect_refused(Schedule schedule, const char* loop, const char* by, int precondition,
+                    const char* found) {
   SCOPED_TRACE(std::string(loop) + ", " + by + "\n" + schedule.cpp());
   const std::string before = ir::print(schedule.program());
   const auto reason = schedule.try_apply({"stagger", {{{}, std::string(loop)}, {{}, std::string(by)}}, {}});
@@ -59,19 +59,19 @@ void expect_stagger_refused(Schedule schedule, const char* loop, const char* by,
 
 TEST(Stagger, Refuses) {
   const Schedule plain = two_vectors();
-  expect_stagger_refused(plain, "x", "m", 1, "x");
-  expect_stagger_refused(plain, "n.inner.outer", "x", 1, "x");
+  expect_refused(plain, "x", "m", 1, "x");
+  expect_refused(plain, "n.inner.outer", "x", 1, "x");
   Schedule three = test::spmm_schedule("sm_80");
   three.split(n = 12).split(LoopFactor{LoopName("n.inner"), 4}).reorder(m, k, vectors);
-  expect_stagger_refused(three, "n.inner.outer", "m", 2, "3");
+  expect_refused(three, "n.inner.outer", "m", 2, "3");
   Schedule vectorized = plain;
   vectorized.vectorize(column);
-  expect_stagger_refused(vectorized, "n.inner.inner", "m", 2, "vectorized");
-  expect_stagger_refused(plain, "n.inner.outer", "k", 3, "outside of k");
-  expect_stagger_refused(plain, "m", "n.outer", 2, "12");
+  expect_refused(vectorized, "n.inner.inner", "m", 2, "vectorized");
+  expect_refused(plain, "n.inner.outer", "k", 3, "outside of k");
+  expect_refused(plain, "m", "n.outer", 2, "12");
   Schedule rows = test::spmm_schedule("cpu", formats::csr());
   rows.split(m = 4).reorder(n, LoopName("m.outer"), LoopName("m.inner"));
-  expect_stagger_refused(rows, "k", "m.inner", 2, "k is serial");
+  expect_refused(rows, "k", "m.inner", 2, "k is serial");
 }
 
 }  // namespace

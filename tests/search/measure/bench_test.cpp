@@ -13,9 +13,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const char* const products_to_measure = R"({"suite": "s", "dtype": "f32", "sparsity": [0.9], "problems": [
+const char* const products = R"({"suite": "s", "dtype": "f32", "sparsity": [0.9], "problems": [
   {"M": 30, "K": 50, "N": 17}]})";
-const char* const convolutions_to_measure =
+const char* const convolutions =
     R"({"suite": "c", "dtype": "f32", "sparsity": [0.8], "batch": [2], "problems": [
   {"C": 4, "F": 6, "H": 9, "W": 7, "R": 3, "S": 3, "stride": 2}]})";
 
@@ -37,7 +37,7 @@ Contestant forger(const std::string& name, std::function<void(Array&)> change) {
 }
 
 TEST(Bench, WeftOnTheProcessor) {
-  for (const char* text : {products_to_measure, convolutions_to_measure}) {
+  for (const char* text : {products, convolutions}) {
     const Suite suite = parse_suite(text, "s.json");
     const Libraries libraries(Device::cpu());
     EXPECT_FALSE(libraries.cublas || libraries.cusparse || libraries.cudnn);
@@ -89,11 +89,11 @@ TEST(Bench, WhatIsChosenTakesEveryLayoutGroupAndDilation) {
 }
 
 TEST(Bench, ARecipeThatDoesNotFitSaysWhy) {
-  const Suite suite = parse_suite(products_to_measure, "s.json");
+  const Suite suite = parse_suite(products, "s.json");
   const Libraries libraries(Device::cpu());
   const auto contestants =
       contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, measured_recipes());
-  const CaseResult result = measured(products_to_measure, contestants, quick());
+  const CaseResult result = measured(products, contestants, quick());
   const auto sparsert = std::find_if(result.entries.begin(), result.entries.end(),
                                      [](const Entry& entry) { return entry.name == "weft sparsert"; });
   ASSERT_NE(sparsert, result.entries.end());
@@ -128,7 +128,7 @@ TEST(Bench, WhoIsWrongIsNotTimed) {
   const auto contestants =
       std::vector{forger("right", [](Array&) {}), forger("wrong", [](Array& c) { c.set(c.size() - 1, 1e6); }),
                   forger("lazy", [](Array& c) { c.set(7, std::nan("")); })};
-  const CaseResult result = measured(products_to_measure, contestants, quick());
+  const CaseResult result = measured(products, contestants, quick());
   EXPECT_TRUE(result.entries[0].timed());
   EXPECT_FALSE(result.entries[1].timed());
   EXPECT_TRUE(result.entries[1].wrong);
@@ -143,7 +143,7 @@ TEST(Bench, OfSeveralWaysOneThatIsRightIsTaken) {
   contestant.variants.push_back({"refused way", {}, [](std::shared_ptr<const Operands>) -> weft::Run {
                                    throw RuntimeError("not supported");
                                  }});
-  const CaseResult result = measured(products_to_measure, {contestant}, quick());
+  const CaseResult result = measured(products, {contestant}, quick());
   EXPECT_EQ(result.entries[0].variant, "way");
   EXPECT_TRUE(result.entries[0].timed());
   EXPECT_TRUE(result.entries[0].reason.empty());
@@ -151,15 +151,15 @@ TEST(Bench, OfSeveralWaysOneThatIsRightIsTaken) {
 
 TEST(Bench, CopiesAreKernelsOfTheirOwn) {
   std::vector<Contestant> contestants{forger("library", [](Array&) {})};
-  const Suite suite = parse_suite(products_to_measure, "s.json");
+  const Suite suite = parse_suite(products, "s.json");
   const Libraries libraries(Device::cpu());
   for (const Contestant& weft :
        contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, {measured_recipes().front()}))
     contestants.push_back(weft);
-  const CaseResult result = measured(products_to_measure, contestants, quick(3));
+  const CaseResult result = measured(products, contestants, quick(3));
   EXPECT_EQ(result.copies, 3);
   for (const Entry& entry : result.entries) EXPECT_TRUE(entry.timed()) << entry.name << ": " << entry.reason;
-  EXPECT_THROW(measured(products_to_measure, contestants, {0, 1}), UserError);
+  EXPECT_THROW(measured(products, contestants, {0, 1}), UserError);
 }
 
 }  // namespace

@@ -33,14 +33,14 @@ ProblemSummary unstructured(std::int64_t m, std::int64_t k, std::int64_t n, doub
 }
 
 /// A line of docs/measurements.md, "Row groups on tensor cores".
-struct MeasuredGroups {
+struct Measured {
   std::int64_t m, k, n;
   double sparsity;
   std::int64_t group;
   double microseconds;
 };
 
-constexpr MeasuredGroups row_groups[] = {
+constexpr Measured row_groups[] = {
     {5120, 5120, 4096, 0.50, 32, 508.8},  {5120, 5120, 4096, 0.90, 32, 106.7},
     {5120, 5120, 4096, 0.50, 64, 233.7},  {5120, 5120, 4096, 0.75, 64, 122.6},
     {5120, 5120, 4096, 0.90, 64, 58.1},   {5120, 5120, 4096, 0.50, 128, 185.5},
@@ -56,7 +56,7 @@ constexpr MeasuredGroups row_groups[] = {
 
 TEST(Bound, comes_near_to_measured_kernels_of_row_groups) {
   double squares = 0;
-  for (const MeasuredGroups& line : row_groups) {
+  for (const Measured& line : row_groups) {
     const ProblemSummary problem = grouped(line.m, line.k, line.n, 1 - line.sparsity, line.group);
     const double ratio = bound_of(problem, "shfl_bw", {}, h200()).microseconds / line.microseconds;
     EXPECT_TRUE(is_within(error_of_bound(problem, formats::csr(), "shfl_bw", h200()), ratio))
