@@ -123,12 +123,12 @@ std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const T
   options.relocatable = true;
   options.most_registers = most_registers(program, target);
   std::vector<std::string> texts(shares.size() + 1);
-  std::vector<cuda::Assembled> parts(runs.size() + 1);
+  std::vector<cuda::Assembled> assembled(runs.size() + 1);
   // The entry last: its assembling takes the least.
-  for_each_in_parallel(at_once, parts.size(), [&](std::size_t i) {
+  for_each_in_parallel(at_once, assembled.size(), [&](std::size_t i) {
     if (i == runs.size()) {
       texts.back() = llvm_backend::emit_entry_ptx(*pieced, target);
-      if (assemble) parts[i] = cuda::assemble(texts.back(), options);
+      if (assemble) assembled[i] = cuda::assemble(texts.back(), options);
       return;
     }
     // The assembler turns the order of functions round.
@@ -140,11 +140,11 @@ std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const T
     }
     const std::string first = std::move(backwards.back());
     backwards.pop_back();
-    if (assemble) parts[i] = cuda::assemble(llvm_backend::join_ptx(first, backwards), options);
+    if (assemble) assembled[i] = cuda::assemble(llvm_backend::join_ptx(first, backwards), options);
   });
   PiecedKernel made;
   made.ptx = llvm_backend::join_ptx(texts.back(), std::span(texts).first(shares.size()));
-  if (assemble) made.assembled = linked(std::move(parts), options);
+  if (assemble) made.assembled = linked(std::move(assembled), options);
   return made;
 }
 

@@ -22,12 +22,27 @@ function(weft_precompile target)
   endif()
 endfunction()
 
-# weft_compile_together(<target> FILES <number>): so many files at a time are one for the compiler.
+# weft_compile_together(<target> FILES <number> [ALONE <folders>]): so many files of a folder at a time are one for the
+# compiler; files made in the build's folder go with those of the folder that they stand for.
 function(weft_compile_together target)
-  cmake_parse_arguments(GIVEN "" "FILES" "" ${ARGN})
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${GIVEN_FILES})
+  cmake_parse_arguments(GIVEN "" "FILES" "ALONE" ${ARGN})
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
   endif()
+  get_target_property(files ${target} SOURCES)
+  foreach(file IN LISTS files)
+    string(REPLACE ${CMAKE_CURRENT_BINARY_DIR}/ "" folder ${file})
+    string(REPLACE ${CMAKE_CURRENT_SOURCE_DIR}/ "" folder ${folder})
+    get_filename_component(folder ${folder} DIRECTORY)
+    if(NOT folder IN_LIST GIVEN_ALONE)
+      string(MAKE_C_IDENTIFIER "in_${folder}" folder)
+      list(APPEND before_${folder} ${file})
+      list(LENGTH before_${folder} number)
+      math(EXPR batch "(${number} - 1) / ${GIVEN_FILES}")
+      set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${folder}_${batch})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # For targets whose own code does little: what has to be fast is in formats, the simulator, the reference and what weft

@@ -5,11 +5,13 @@
 set(WEFT_INCLUDE_DIR ${CMAKE_CURRENT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${WEFT_INCLUDE_DIR}/weft)
 
-# weft_room(<name> SOURCES <files> USES <rooms and libraries> PRIVATELY <libraries> [PRECOMPILE <headers>])
+# weft_room(<name> SOURCES <files> USES <rooms and libraries> PRIVATELY <libraries> [PRECOMPILE <headers>]
+#           [ALONE <folders>])
 # Beside the packages of the distribution, PRIVATELY may name weft::llvm_library (backends/llvm only), weft::z3_library
-# (scheduler only, where WEFT_Z3 is on) and libzip::zip.
+# (scheduler only, where WEFT_Z3 is on) and libzip::zip. The files of a folder are compiled together, except in the folders
+# ALONE: there each file is written to the same pattern, with the same names.
 function(weft_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATELY;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATELY;PRECOMPILE;ALONE" ${ARGN})
   add_library(weft_${name} STATIC ${ROOM_SOURCES})
   add_library(weft::${name} ALIAS weft_${name})
   set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
@@ -18,6 +20,7 @@ function(weft_room name)
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(weft_${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_PRIVATELY})
   weft_warnings(weft_${name})
+  weft_compile_together(weft_${name} FILES 8 ALONE ${ROOM_ALONE})
   if(ROOM_PRECOMPILE)
     weft_precompile(weft_${name} KIND ${name} HEADERS ${ROOM_PRECOMPILE})
   elseif(fmt::fmt IN_LIST ROOM_PRIVATELY)

@@ -11,8 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max();
-
 void check_shape(const SparseTensor& tensor) {
   const auto fits = [](std::int64_t extent) { return extent >= 0 && extent <= largest_extent; };
   if (fits(tensor.rows()) && fits(tensor.columns()) &&

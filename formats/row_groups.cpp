@@ -14,7 +14,7 @@ using Rows = std::vector<std::int32_t>;
 
 /// Of two rows of one group: what both keep over what either keeps. Rows with a tenth of their kept values
 /// zero have 0.8; rows that have nothing to do with one another have that only where little is pruned.
-constexpr double alike = 0.7;
+constexpr double alike_enough = 0.7;
 
 class GroupFinder {
  public:
@@ -77,7 +77,7 @@ class GroupFinder {
       }
       const auto last = likeness.begin() + static_cast<std::ptrdiff_t>(rows_) - 1;
       std::ranges::nth_element(likeness, last);
-      if (-last->first < alike) {
+      if (-last->first < alike_enough) {
         alone.push_back(first);
         rest_.erase(rest_.begin());
         continue;

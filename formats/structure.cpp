@@ -18,7 +18,7 @@ constexpr std::int64_t most_columns = std::int64_t{1} << 24;
 constexpr double least_fill = 0.9;
 constexpr double least_outside = 0.5;
 /// Of what two rows share beyond chance, how much makes them rows of one group.
-constexpr double alike = 0.7;
+constexpr double alike_beyond_chance = 0.7;
 constexpr std::size_t samples = 16;
 /// Of the blocks of a rule, how many keep it where weights were made to.
 constexpr double least_kept = 0.9;
@@ -76,7 +76,8 @@ bool may_have_groups(const WeightMatrix& weights) {
       const auto shared =
           std::ranges::count_if(others, [&](std::int32_t column) { return marked[column] == rows[sample]; });
       return likeness(static_cast<double>(shared), static_cast<double>(columns.size()),
-                      static_cast<double>(others.size()), static_cast<double>(weights.columns)) >= alike;
+                      static_cast<double>(others.size()),
+                      static_cast<double>(weights.columns)) >= alike_beyond_chance;
     });
     ++asked;
     lonely += like < smallest / 2 ? 1U : 0U;

@@ -14,8 +14,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max();
-
 [[noreturn]] void refuse(const std::string& origin, std::string where, std::string found,
                          std::string accepted) {
   throw UserError(

@@ -5,12 +5,16 @@
 #include <weft/formats/array.h>
 
 #include <cstdint>
+#include <limits>
 #include <ranges>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace weft {
+
+/// Of rows and columns, whose coordinates are numbers of 32 bits.
+inline constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max();
 
 /// The entries of one pruned weight, row by row, columns ascending inside a row, none twice. Every reader
 /// returns this, every format packs from it, every pruning method changes it.

@@ -58,7 +58,7 @@ void fill(Inputs& inputs, const Package& package, std::int64_t n) {
 }
 
 /// The place of a row-major element in memory.
-std::int64_t place_of(const Operand& output, std::int64_t element, std::int64_t n) {
+std::int64_t place_in_output(const Operand& output, std::int64_t element, std::int64_t n) {
   if (output.strides.empty()) return element;
   std::int64_t place = 0;
   for (std::size_t d = output.shape.size(); d-- > 0;) {
@@ -90,7 +90,7 @@ std::string print_golden(const Package& package) {
     for (std::int64_t i = 0; i < taken; ++i) {
       const std::int64_t element = taken == size ? i : (i * 7919 + i * i * 104'729) % size;
       elements +=
-          fmt::format("    {{{}, {:.17g}, {:.3g}}},\n", place_of(output, element, n),
+          fmt::format("    {{{}, {:.17g}, {:.3g}}},\n", place_in_output(output, element, n),
                       expected.value.get(element), allowed * expected.magnitude.get(element) + smallest);
     }
   }

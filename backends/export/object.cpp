@@ -65,7 +65,7 @@ Call call_of(const Kernel& kernel, const ObjectOptions& options,
   return call;
 }
 
-constexpr std::string_view header = R"(/* @TEXT@
+constexpr std::string_view header_text = R"(/* @TEXT@
  *
  * Link with @NAME@.o, code for @PROCESSOR@ with the weights in it. Operands lie row-major and without gaps, at multiples of
  * 64 bytes; `scratch` is @NAME@_scratch_bytes at a multiple of 64 bytes, and may be NULL where that is 0. Calls may run
@@ -140,7 +140,7 @@ std::string header_of(const Kernel& kernel, const ObjectOptions& options, const 
     return all.empty() ? std::string("0") : fmt::format("{}", fmt::join(all, ", "));
   };
   const std::string& processor = kernel.schedule().target().processor;
-  return filled(header,
+  return filled(header_text,
                 {{"NAME", options.name},
                  {"TEXT", kernel.schedule().algorithm().text()},
                  {"PROCESSOR", processor == "native" ? "the processor that it was made on" : processor},

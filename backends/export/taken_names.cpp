@@ -67,15 +67,16 @@ bool among(std::string_view name, std::string_view words) {
   return words.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
 
-bool is_letter(char c) {
+bool is_letter_of_ascii(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 }  // namespace
 
 bool is_spelled_as_name(std::string_view name) {
-  return !name.empty() && is_letter(name.front()) && name.find("__") == std::string_view::npos &&
-         std::ranges::all_of(name, [](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+  return !name.empty() && is_letter_of_ascii(name.front()) && name.find("__") == std::string_view::npos &&
+         std::ranges::all_of(
+             name, [](char c) { return is_letter_of_ascii(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
 std::string meaning_as_word(std::string_view name) {

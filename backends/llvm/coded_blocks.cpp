@@ -75,7 +75,7 @@ std::optional<std::int64_t> distance_of_rows(const ir::Store& store, const EachR
   return apart && distance > 0 ? std::optional(distance) : std::nullopt;
 }
 
-constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, bytes_of_value = 4;
+constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, bytes_of_weight = 4;
 constexpr std::int64_t most_bytes_of_piece = 28 * 1024;
 constexpr std::int64_t kept_in_cache = 600 * 1024;  ///< bytes of code and values, beside the operands
 
@@ -254,7 +254,7 @@ std::int64_t SumCoder::bytes_of_code(const Sum& sum) {
 std::int64_t SumCoder::bytes_of_all(const Stmt& sums) {
   if (const auto* choice = sums.as<ir::If>())
     return bytes_of_all(choice->then) + bytes_of_all(choice->otherwise);
-  return bytes_of_code(run(sums)) / bytes_of_entry * (bytes_of_entry + bytes_of_value);
+  return bytes_of_code(run(sums)) / bytes_of_entry * (bytes_of_entry + bytes_of_weight);
 }
 
 /// Alike in length, each of which the first cache holds.
@@ -282,7 +282,7 @@ SumCoder::Leaf SumCoder::leaf(const CodedBlock& block, const Stmt& stmt) {
     // The next one is about as long.
     if (block.calls > 0)
       piece.what.ahead =
-          line * ceil_divide(bytes_of_code(piece) / bytes_of_entry * (bytes_of_entry + bytes_of_value),
+          line * ceil_divide(bytes_of_code(piece) / bytes_of_entry * (bytes_of_entry + bytes_of_weight),
                              line * block.calls);
     name(piece, &block, leaf.pieces.empty() ? Begin::zero : Begin::stored);
     leaf.pieces.push_back(std::move(piece.what));

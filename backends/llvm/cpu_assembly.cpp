@@ -12,8 +12,6 @@
 namespace weft::llvm_backend {
 namespace {
 
-constexpr int level = 3;
-
 /// Lines that belong to a whole file: its name, its compiler, whether its stack is code.
 bool is_of_file(std::string_view line) {
   constexpr std::array<std::string_view, 3> of_file{"\t.file\t", "\t.ident\t",
@@ -46,7 +44,7 @@ CpuAssembly assembly_for(const ThreadProgram& program, const std::string& proces
   options.MCOptions.AsmVerbose = false;
   const auto machine = machine_for(processor, options);
   llvm::LLVMContext context;
-  const CpuModule made = cpu_module(context, program, *machine, level);
+  const CpuModule made = cpu_module(context, program, *machine, shipped_level);
   name_symbols(*made.module, symbols);
   return {with_own_labels(assembly_of(*made.module, *machine), symbols.entry), made.emitted.scratch_bytes,
           made.emitted.worker_scratch_bytes};

@@ -18,6 +18,9 @@ struct CpuModule {
   Emitted emitted;
 };
 
+/// The level of code for other programs.
+inline constexpr int shipped_level = 3;
+
 /// Checked and optimized at level 0 to 3. Where the program is so long that generating code with care would
 /// take too long, the machine is told to do without.
 CpuModule cpu_module(llvm::LLVMContext& context, const ThreadProgram& program, llvm::TargetMachine& machine,

@@ -8,8 +8,6 @@
 namespace weft::llvm_backend {
 namespace {
 
-constexpr int level = 3;
-
 /// Gives parallel loops to the function that whoever starts the kernel names in its runtime.
 void define_parallel_loop(llvm::Module& module, const std::string& symbol) {
   llvm::Function* loop = module.getFunction(symbol);
@@ -38,7 +36,7 @@ CpuObject object_for(const ThreadProgram& program, const std::string& processor,
                      const AssemblySymbols& symbols, const std::vector<ObjectArray>& arrays) {
   const auto machine = machine_for(processor);
   llvm::LLVMContext context;
-  const CpuModule made = cpu_module(context, program, *machine, level);
+  const CpuModule made = cpu_module(context, program, *machine, shipped_level);
   name_symbols(*made.module, symbols);
   define_parallel_loop(*made.module, symbols.parallel_loop);
   for (const ObjectArray& array : arrays) add_array(*made.module, array);

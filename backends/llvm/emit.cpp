@@ -12,7 +12,6 @@
 namespace weft::llvm_backend {
 namespace {
 
-constexpr unsigned shared_space = 3;
 constexpr unsigned constant_space = 4;
 constexpr std::size_t bytes_of_constant_space = 64 * 1024;
 constexpr std::int64_t shared_alignment = 16;

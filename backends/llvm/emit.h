@@ -20,6 +20,8 @@
 
 namespace weft::llvm_backend {
 
+inline constexpr unsigned shared_space = 3;  ///< the address space of shared memory
+
 /// What the emitter must know of the target.
 struct Capabilities {
   bool gpu = false;

@@ -6,11 +6,7 @@
 #include <algorithm>
 
 namespace weft::llvm_backend {
-namespace {
-
-constexpr unsigned shared_space = 3;
-
-}  // namespace
+namespace {}  // namespace
 
 bool Emitter::never_changes(const ir::Buffer& buffer) const {
   return buffer.scope == ir::Scope::global && buffer.access == ir::Access::read && !buffer.between_blocks;

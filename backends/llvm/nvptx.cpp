@@ -8,6 +8,7 @@
 #include <weft/backends/llvm/emit.h>
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/backends/llvm/program_length.h>
+#include <weft/backends/llvm/replace_all.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/hardware/simulated_target.h>
@@ -111,11 +112,6 @@ std::string with_cluster(std::string ptx, const ThreadProgram& program) {
   const std::size_t place = ptx.find(before);
   internal_check(place != std::string::npos, "a kernel without a number of threads");
   return ptx.insert(place, fmt::format(".reqnctapercluster {}\n", fmt::join(program.launch.cluster, ", ")));
-}
-
-void replace_all(std::string& text, std::string_view old, std::string_view by) {
-  for (std::size_t place = 0; (place = text.find(old, place)) != std::string::npos; place += by.size())
-    text.replace(place, old.size(), by);
 }
 
 /// Nor has it a store that streams: the metadata "nontemporal" is lost on NVPTX. Inline assembly would have

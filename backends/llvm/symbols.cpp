@@ -1,17 +1,10 @@
+#include <weft/backends/llvm/replace_all.h>
 #include <weft/backends/llvm/symbols.h>
 
 #include <string>
 #include <string_view>
 
 namespace weft::llvm_backend {
-namespace {
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-    text.replace(at, what.size(), by);
-}
-
-}  // namespace
 
 void name_symbols(llvm::Module& module, const AssemblySymbols& symbols) {
   constexpr std::string_view of_sums = "weft_sum_";

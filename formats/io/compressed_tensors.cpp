@@ -8,8 +8,8 @@ namespace weft::io {
 namespace {
 
 /// What such a weight has beside its values.
-struct Parts {
-  explicit Parts(const SplitWeight& weight)
+struct BitmaskParts {
+  explicit BitmaskParts(const SplitWeight& weight)
       : bitmask(*weight.parts[1]), shape(*weight.parts[2]), row_offsets(weight.parts[3]) {}
 
   const StoredTensor &bitmask, &shape;
@@ -22,13 +22,13 @@ void check_groups(const SplitWeight& weight, std::uint8_t bits, std::int64_t row
     const std::int64_t column = 8 * byte + 4 * half;
     const int count = std::popcount(static_cast<unsigned>(bits >> (4 * half)) & 0xFU);
     if (column < weight.columns() && count != 2)
-      refuse_tensor(Parts(weight).bitmask,
+      refuse_tensor(BitmaskParts(weight).bitmask,
                     fmt::format("{} entries in row {}, columns {} to {}", count, row, column, column + 3),
                     "two, as 2:4 asks for");
   }
 }
 
-void read_mask(const SplitWeight& weight, const Parts& parts, WeightMatrix& matrix) {
+void read_mask(const SplitWeight& weight, const BitmaskParts& parts, WeightMatrix& matrix) {
   const std::int64_t width = (weight.columns() + 7) / 8;
   matrix.row_begin.reserve(static_cast<std::size_t>(weight.rows()) + 1);
   for (std::int64_t row = 0; row < weight.rows(); ++row) {
@@ -51,8 +51,8 @@ void read_mask(const SplitWeight& weight, const Parts& parts, WeightMatrix& matr
   }
 }
 
-void check_parts(const SplitWeight& weight) {
-  const Parts parts(weight);
+void check_bitmask_parts(const SplitWeight& weight) {
+  const BitmaskParts parts(weight);
   check_extents(parts.shape);
   check_weight_shape(weight.shape, parts.bitmask.bytes.size(), parts.shape.origin,
                      "tensor " + parts.shape.name);
@@ -64,7 +64,7 @@ void check_parts(const SplitWeight& weight) {
 }
 
 WeightMatrix decompressed(const SplitWeight& weight, std::optional<DType> reinterpret_as) {
-  const Parts parts(weight);
+  const BitmaskParts parts(weight);
   WeightMatrix matrix = weight.matrix();
   read_mask(weight, parts, matrix);
   return weight.with_values(std::move(matrix), reinterpret_as);
@@ -87,7 +87,7 @@ std::vector<SplitWeight> compressed_tensors_among(std::span<const StoredTensor> 
                       row_offsets == nullptr ? "sparse-24-bitmask" : "sparse-bitmask",
                       extents_in(*shape),
                       {&tensor, bitmask, shape, row_offsets},
-                      check_parts,
+                      check_bitmask_parts,
                       decompressed});
   }
   return result;

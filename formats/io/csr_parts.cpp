@@ -9,8 +9,8 @@ namespace weft::io {
 namespace {
 
 /// What such a weight has beside its values.
-struct Parts {
-  explicit Parts(const SplitWeight& weight)
+struct CsrParts {
+  explicit CsrParts(const SplitWeight& weight)
       : offsets(*weight.parts[1]), columns(*weight.parts[2]), shape(weight.parts[3]) {}
 
   const StoredTensor &offsets, &columns;
@@ -21,8 +21,8 @@ void check_indices(const StoredTensor& tensor, std::int64_t count) {
   expect(tensor, tensor.dtype == "I32" ? "I32" : "I64", {count});
 }
 
-void check_parts(const SplitWeight& weight) {
-  const Parts parts(weight);
+void check_csr_parts(const SplitWeight& weight) {
+  const CsrParts parts(weight);
   const StoredTensor& values = weight.values();
   if (values.shape.size() != 1)
     refuse_tensor(values, values.dtype + " " + text_of_shape(values.shape),
@@ -41,7 +41,7 @@ void check_parts(const SplitWeight& weight) {
 }
 
 /// As many columns as the largest index asks for.
-std::int64_t count_columns(const Parts& parts, const Array& columns) {
+std::int64_t count_columns(const CsrParts& parts, const Array& columns) {
   if (columns.size() == 0)
     refuse_tensor(parts.columns, "no index, and no shape beside it, so that the columns are unknown",
                   "a tensor of the shape, I64 [2]");
@@ -60,7 +60,7 @@ using RowEntries = std::vector<std::pair<std::int32_t, std::int64_t>>;
 RowEntries entries_of_row(const SplitWeight& weight, const Array& columns, std::int64_t row,
                           std::int64_t first, std::int64_t last) {
   RowEntries entries;
-  const Parts parts(weight);
+  const CsrParts parts(weight);
   for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t column = columns.get_integer(i);
     if (column < 0 || column >= weight.columns())
@@ -78,7 +78,7 @@ RowEntries entries_of_row(const SplitWeight& weight, const Array& columns, std::
 
 /// The positions of all entries; gives back where the value of each stands.
 std::vector<std::int64_t> read_rows(const SplitWeight& weight, const Array& columns, WeightMatrix& matrix) {
-  const StoredTensor& tensor = Parts(weight).offsets;
+  const StoredTensor& tensor = CsrParts(weight).offsets;
   const Array offsets = array_of(tensor);
   std::vector<std::int64_t> places;
   for (std::int64_t row = 0; row < weight.rows(); ++row) {
@@ -100,10 +100,10 @@ std::vector<std::int64_t> read_rows(const SplitWeight& weight, const Array& colu
 }
 
 WeightMatrix joined(const SplitWeight& weight, std::optional<DType> reinterpret_as) {
-  const Array columns = array_of(Parts(weight).columns);
+  const Array columns = array_of(CsrParts(weight).columns);
   SplitWeight sized = weight;
   const bool is_counted = weight.columns() == unknown_extent;
-  if (is_counted) sized.shape.back() = count_columns(Parts(weight), columns);
+  if (is_counted) sized.shape.back() = count_columns(CsrParts(weight), columns);
   WeightMatrix matrix = sized.matrix();
   if (is_counted) matrix.origin += counted_columns;
   const std::vector<std::int64_t> places = read_rows(sized, columns, matrix);
@@ -137,7 +137,7 @@ std::vector<SplitWeight> csr_parts_among(std::span<const StoredTensor> tensors) 
                       "csr parts",
                       shape == nullptr ? std::vector{rows, unknown_extent} : extents_in(*shape),
                       {values, &offsets, columns, shape},
-                      check_parts,
+                      check_csr_parts,
                       joined});
   }
   return result;

@@ -7,7 +7,7 @@
 namespace weft::io {
 namespace {
 
-void check_parts(const SplitWeight& weight) {
+void check_masked_parts(const SplitWeight& weight) {
   check_shape(weight.values());
   const StoredTensor& mask = *weight.parts[1];
   expect(mask, mask.dtype, weight.shape);
@@ -47,7 +47,7 @@ std::vector<SplitWeight> masked_weights_among(std::span<const StoredTensor> tens
     const std::string name = tensor.name.substr(0, tensor.name.size() - suffix.size());
     const StoredTensor* mask = find(name + "_mask");
     if (name.empty() || mask == nullptr || find(name) != nullptr) continue;
-    result.push_back({name, "masked", tensor.shape, {&tensor, mask}, check_parts, masked});
+    result.push_back({name, "masked", tensor.shape, {&tensor, mask}, check_masked_parts, masked});
   }
   return result;
 }

@@ -19,9 +19,9 @@ std::optional<std::size_t> find_member(const ZipArchive& archive, std::string_vi
 }
 
 /// The parts of a saved matrix, and what is common to all layouts.
-class Parts {
+class MatrixParts {
  public:
-  Parts(const ZipArchive& archive, std::string origin, std::optional<DType> reinterpret_as)
+  MatrixParts(const ZipArchive& archive, std::string origin, std::optional<DType> reinterpret_as)
       : archive_(archive), origin_(std::move(origin)), reinterpret_as_(reinterpret_as) {
     const Array extents = integers("shape", 1);
     for (std::int64_t i = 0; i < extents.size(); ++i) shape.push_back(extents.get_integer(i));
@@ -102,7 +102,8 @@ class Parts {
 
 /// Calls `visit(major, position)` for every stored entry (or block) of a compressed layout.
 template <class Visit>
-void walk_compressed(const Parts& parts, std::int64_t major_extent, std::int64_t stored, Visit&& visit) {
+void walk_compressed(const MatrixParts& parts, std::int64_t major_extent, std::int64_t stored,
+                     Visit&& visit) {
   const Array begin = parts.integers("indptr", 1);
   parts.expect_size("indptr", begin.size(), major_extent + 1);
   std::int64_t position = 0;
@@ -119,7 +120,7 @@ void walk_compressed(const Parts& parts, std::int64_t major_extent, std::int64_t
     parts.refuse_member("indptr", fmt::format("{} at the end", position), fmt::format("{}", stored));
 }
 
-Array read_compressed(Parts& parts, bool by_row) {
+Array read_compressed(MatrixParts& parts, bool by_row) {
   Array values = parts.data(1);
   const Array indices = parts.integers("indices", 1);
   parts.expect_size("indices", indices.size(), values.size());
@@ -133,7 +134,7 @@ Array read_compressed(Parts& parts, bool by_row) {
   return values;
 }
 
-Array read_blocks(Parts& parts) {
+Array read_blocks(MatrixParts& parts) {
   Array values = parts.data(3);
   const std::int64_t blocks = values.shape()[0];
   const std::int64_t height = values.shape()[1];
@@ -157,7 +158,7 @@ Array read_blocks(Parts& parts) {
 }
 
 /// Members row and col, or coords with one row for each dimension.
-Array read_coordinates(Parts& parts) {
+Array read_coordinates(MatrixParts& parts) {
   Array values = parts.data(1);
   const std::int64_t stored = values.size();
   if (!parts.has("coords")) {
@@ -194,7 +195,7 @@ bool is_zero(const Array& array, std::int64_t index) {
 }
 
 /// data[d][j] stands in column j of the diagonal column - row == offsets[d]; zeros there are padding.
-Array read_diagonals(Parts& parts) {
+Array read_diagonals(MatrixParts& parts) {
   const Array data = parts.data(2);
   const Array offsets = parts.integers("offsets", 1);
   parts.expect_size("offsets", offsets.size(), data.shape()[0]);
@@ -225,15 +226,15 @@ Array read_diagonals(Parts& parts) {
 /// How a matrix is laid out.
 struct Layout {
   std::string_view name;
-  Array (*read)(Parts& parts);
+  Array (*read)(MatrixParts& parts);
 };
-constexpr std::array layouts{Layout{"csr", [](Parts& parts) { return read_compressed(parts, true); }},
-                             Layout{"csc", [](Parts& parts) { return read_compressed(parts, false); }},
+constexpr std::array layouts{Layout{"csr", [](MatrixParts& parts) { return read_compressed(parts, true); }},
+                             Layout{"csc", [](MatrixParts& parts) { return read_compressed(parts, false); }},
                              Layout{"bsr", read_blocks}, Layout{"coo", read_coordinates},
                              Layout{"dia", read_diagonals}};
 
 /// One of these that the shape can have.
-const Layout& layout_of(const ZipArchive& archive, const std::string& origin, const Parts& parts) {
+const Layout& layout_of(const ZipArchive& archive, const std::string& origin, const MatrixParts& parts) {
   const std::size_t member = *find_member(archive, "format");
   if (archive.members()[member].size > npy_header_room)
     refuse(origin, "member \"format\"", fmt::format("{} bytes", archive.members()[member].size),
@@ -256,12 +257,12 @@ bool is_scipy_sparse(const ZipArchive& archive) {
 
 WeightMatrix parse_scipy_sparse(const ZipArchive& archive, const std::string& origin,
                                 std::optional<DType> reinterpret_as) {
-  Parts parts(archive, origin, reinterpret_as);
+  MatrixParts parts(archive, origin, reinterpret_as);
   return parts.matrix(layout_of(archive, origin, parts).read(parts));
 }
 
 ListedWeight summarize_scipy_sparse(const ZipArchive& archive, const std::string& path) {
-  const Parts parts(archive, path, std::nullopt);
+  const MatrixParts parts(archive, path, std::nullopt);
   ListedWeight weight{
       .path = path,
       .dtype =

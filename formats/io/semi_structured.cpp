@@ -17,17 +17,17 @@ struct MetaLayout {
 
   std::int64_t columns_of_word() const { return 8 * word_bytes; }
 };
-constexpr std::array layouts{MetaLayout{"F16", "I16", 2, 32}, MetaLayout{"BF16", "I16", 2, 32},
-                             MetaLayout{"I8", "I32", 4, 16}};
+constexpr std::array meta_layouts{MetaLayout{"F16", "I16", 2, 32}, MetaLayout{"BF16", "I16", 2, 32},
+                                  MetaLayout{"I8", "I32", 4, 16}};
 
 const MetaLayout& layout_of(const SplitWeight& weight) {
-  for (const MetaLayout& layout : layouts) {
+  for (const MetaLayout& layout : meta_layouts) {
     if (layout.values == weight.values().dtype) return layout;
   }
   refuse_tensor(weight.values(), "elements of " + weight.values().dtype + " in 2:4", "F16, BF16 or I8");
 }
 
-void check_parts(const SplitWeight& weight) {
+void check_packed_parts(const SplitWeight& weight) {
   const MetaLayout& layout = layout_of(weight);
   check_weight_shape(weight.shape, weight.values().bytes.size(), weight.values().origin,
                      "tensor " + in_quotes(weight.values().name));
@@ -106,7 +106,7 @@ std::vector<SplitWeight> semi_structured_among(std::span<const StoredTensor> ten
     if (meta == nullptr) continue;
     const std::int64_t columns = 2 * std::min(tensor.shape[1], std::int64_t{1} << 31);
     result.push_back(
-        {name, "2:4 packed", {tensor.shape[0], columns}, {&tensor, meta}, check_parts, unpacked});
+        {name, "2:4 packed", {tensor.shape[0], columns}, {&tensor, meta}, check_packed_parts, unpacked});
   }
   return result;
 }

@@ -8,11 +8,9 @@
 namespace weft::named {
 namespace {
 
-constexpr std::int64_t default_rows = 128;
-
 SparseTensor pack_column_quads(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"V", "k"});
-  return pack_quads(weights, format, pair_shape(format, default_rows), in_quads,
+  return pack_quads(weights, format, pair_shape(format, usual_rows_of_pairs), in_quads,
                     threads_for(weights.stored()));
 }
 

@@ -35,10 +35,10 @@ std::vector<std::int64_t> begins_of(const HbEllBlocks& blocks) {
 }
 
 /// Writes the values and offsets of one block row after the other.
-class Filling {
+class BlockFilling {
  public:
-  Filling(const WeightMatrix& weights, const HbEllBlocks& blocks, const std::vector<std::int64_t>& begins,
-          std::int64_t bits, Array& values, Array& offset)
+  BlockFilling(const WeightMatrix& weights, const HbEllBlocks& blocks,
+               const std::vector<std::int64_t>& begins, std::int64_t bits, Array& values, Array& offset)
       : weights_(weights),
         blocks_(blocks),
         begins_(begins),
@@ -229,7 +229,7 @@ SparseTensor pack_on_all_cores(const WeightMatrix& weights, const Format& format
   return pack_hb_ell(weights, format, threads_for(weights.stored()));
 }
 
-constexpr std::array<FormatParameter, 6> parameters{{
+constexpr std::array<FormatParameter, 6> hb_ell_parameters{{
     {"b", "a power of two from 2 to 16", "16", "rows and columns of a block"},
     {"every", "a power of two from 1 to 64", "0, only blocks with entries",
      "every block is stored, in multiples of so many"},
@@ -249,7 +249,7 @@ SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std:
   check_positions(weights, format, begins.back(), "places, rows of a block being as long as its longest");
   Array values(weights.values.dtype(), {begins.back()});
   Array offset(DType::u8, {blocks.sparse_places() * shape.offset / 8});
-  const Filling filling(weights, blocks, begins, shape.offset, values, offset);
+  const BlockFilling filling(weights, blocks, begins, shape.offset, values, offset);
   parallel_for_on(threads, std::ssize(blocks.row_begin) - 1,
                   [&](std::int64_t row) { filling.block_row(row); });
   std::vector<std::int32_t> rows(blocks.column.size());
@@ -276,7 +276,7 @@ NamedFormat hb_ell() {
                 Rules(tensor).check();
               },
           .purpose = "Unstructured weights on tensor cores, a block at a time.",
-          .parameters = parameters};
+          .parameters = hb_ell_parameters};
 }
 
 }  // namespace weft::named

@@ -15,16 +15,16 @@
 namespace weft::named {
 namespace {
 
-constexpr std::int64_t fewest_rows = 16, most_rows = 256;
+constexpr std::int64_t fewest_rows_of_pairs = 16, most_rows_of_pairs = 256;
 constexpr std::int64_t fewest_slots = 64, most_slots = 128;
 /// Slots 2 and 3 of every quad.
 constexpr std::uint32_t nothing_kept = 0xEEEEEEEE;
 
 /// Fills values and codes row by row.
-class Packer {
+class PairPacker {
  public:
-  Packer(const WeightMatrix& weights, const PairShape& shape, std::vector<std::int64_t> begins,
-         std::int64_t of_quad)
+  PairPacker(const WeightMatrix& weights, const PairShape& shape, std::vector<std::int64_t> begins,
+             std::int64_t of_quad)
       : weights_(weights),
         shape_(shape),
         begins_(std::move(begins)),
@@ -128,7 +128,7 @@ std::int64_t PairShape::blocks_of(std::int64_t quads) const {
 }
 
 PairShape pair_shape(const Format& format, std::int64_t rows) {
-  return {power_of_two(format, "V", rows, fewest_rows, most_rows),
+  return {power_of_two(format, "V", rows, fewest_rows_of_pairs, most_rows_of_pairs),
           power_of_two(format, "k", fewest_slots, fewest_slots, most_slots)};
 }
 
@@ -173,7 +173,7 @@ SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const
   }
   check_positions(weights, format, begins.back() * shape.slots * shape.rows,
                   "slots, all rows of a group having them");
-  Packer packer(weights, shape, std::move(begins), of_quad);
+  PairPacker packer(weights, shape, std::move(begins), of_quad);
   std::vector<std::int32_t> slot_of(weights.columns, -1);
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t group = row / shape.rows;

@@ -10,6 +10,7 @@ namespace weft::named {
 
 inline constexpr FormatParameter slots_parameter{"k", "a power of two from 64 to 128", "64",
                                                  "gathered columns of a block of values"};
+inline constexpr std::int64_t usual_rows_of_pairs = 128;
 /// Those of formats whose groups have 128 rows where V is left out.
 inline constexpr std::array<FormatParameter, 2> pair_parameters{{
     {"V", "a power of two from 16 to 256", "128", "rows of a group"},

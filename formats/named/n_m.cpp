@@ -8,11 +8,9 @@
 namespace weft::named {
 namespace {
 
-constexpr std::int64_t default_rows = 128;
-
 SparseTensor pack_n_m(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"V", "k"});
-  const PairShape shape = pair_shape(format, default_rows);
+  const PairShape shape = pair_shape(format, usual_rows_of_pairs);
   const std::int64_t blocks = shape.blocks_of(ceil_divide(weights.columns, slots_of_quad));
   SlotColumns columns(static_cast<std::size_t>(weights.columns));
   std::iota(columns.begin(), columns.end(), 0);

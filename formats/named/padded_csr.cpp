@@ -77,12 +77,13 @@ class Lists {
 };
 
 /// Rows in blocks of `fill` groups, and where each block ends.
-struct Filling {
+struct RowFilling {
   std::vector<std::int32_t> order;
   std::vector<std::int64_t> ends;
 };
 
-Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64_t pad, std::int64_t fill) {
+RowFilling filling_of(const WeightMatrix& weights, const Format& format, std::int64_t pad,
+                      std::int64_t fill) {
   std::vector<std::int64_t> needs;
   for (std::int64_t row = 0; row < weights.rows; ++row)
     needs.push_back(ceil_divide(weights.length(row), pad));
@@ -91,7 +92,7 @@ Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64
     throw UserError("a row does not fit a block of " + format.text(), weights.origin,
                     fmt::format("a row of {} groups of {} places", std::ranges::max(needs), pad),
                     fmt::format("at most fill = {}", fill));
-  Filling filling;
+  RowFilling filling;
   for (const std::vector<std::int32_t>& block : blocks) {
     filling.order.insert(filling.order.end(), block.begin(), block.end());
     filling.ends.push_back(std::ssize(filling.order));
@@ -113,7 +114,7 @@ SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
                       "one of them: fill says which rows make up a block");
   }
   const std::int64_t fill = number_within(format, "fill", 1, 1, largest_fill);
-  Filling filling;
+  RowFilling filling;
   if (filled) filling = filling_of(given, format, pad, fill);
   const RowLayout rows = filled ? RowLayout(given, std::move(filling.order)) : RowLayout(given, format);
   const Lists lists(rows.weights(), pad, block, filling.ends, fill);
@@ -129,7 +130,7 @@ SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
   return rows.packed(format, std::move(levels), lists.arrays());
 }
 
-constexpr std::array<FormatParameter, 5> parameters{{
+constexpr std::array<FormatParameter, 5> padded_csr_parameters{{
     {"pad", "1 to 1024", "4", "every list begins at a multiple of so many places"},
     {"block", "1 to 2147483647", "all columns", "a row has a list for each so many columns"},
     row_parameters[0],
@@ -144,7 +145,7 @@ NamedFormat padded_csr() {
           .summary = "csr whose rows are filled up to multiples of pad places (4), column -1 in the padding",
           .pack = pack_padded_csr,
           .purpose = "Unstructured weights whose entries are read several at a time.",
-          .parameters = parameters};
+          .parameters = padded_csr_parameters};
 }
 
 }  // namespace weft::named

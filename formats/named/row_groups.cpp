@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::int64_t most_places = 64;
 constexpr std::int64_t fewest_places = 16;
-constexpr std::int64_t most_rows = 256;
-constexpr std::int64_t fewest_rows = 8;
+constexpr std::int64_t most_rows_of_group = 256;
+constexpr std::int64_t fewest_rows_of_group = 8;
 constexpr std::int64_t bytes_of_line = 128;
 
 /// Fills the arrays of one weight group by group.
-class Packer {
+class GroupPacker {
  public:
-  Packer(const WeightMatrix& weights, const GroupShape& shape, std::span<const std::int32_t> order)
+  GroupPacker(const WeightMatrix& weights, const GroupShape& shape, std::span<const std::int32_t> order)
       : weights_(weights), shape_(shape), order_(order), lists_(order.size() / rows()) {
     std::vector<std::size_t> last(weights.columns, lists_.size());
     for (std::size_t group = 0; group < lists_.size(); ++group) {
@@ -98,7 +98,7 @@ class Packer {
 GroupShape group_shape(const Format& format, const WeightMatrix& weights) {
   check_parameters(format, {"V", "k", "index"});
   const std::int64_t of_line = bytes_of_line / static_cast<std::int64_t>(size_of(weights.values.dtype()));
-  return {power_of_two(format, "V", formats::GroupOptions{}.rows, fewest_rows, most_rows),
+  return {power_of_two(format, "V", formats::GroupOptions{}.rows, fewest_rows_of_group, most_rows_of_group),
           power_of_two(format, "k", std::min(of_line, most_places), fewest_places, most_places),
           column_type(weights, format)};
 }
@@ -110,7 +110,7 @@ std::int64_t groups_of(std::int64_t rows, const GroupShape& shape) {
 SparseTensor pack_groups(const WeightMatrix& weights, const Format& format, const GroupShape& shape,
                          std::span<const std::int32_t> order, std::vector<Level> levels,
                          std::vector<SparseTensor::NamedArray> arrays) {
-  const Packer packer(weights, shape, order);
+  const GroupPacker packer(weights, shape, order);
   check_positions(weights, format, packer.blocks() * shape.places * shape.rows,
                   "values, all rows of a group having its columns");
   const auto blocks = static_cast<int>(levels.size());

@@ -11,7 +11,7 @@
 namespace weft::named {
 namespace {
 
-constexpr std::int64_t most_rows_of_slice = 32, most_places = 1024, most_dealt = 1 << 20;
+constexpr std::int64_t most_rows_of_slice = 32, most_padding = 1024, most_dealt = 1 << 20;
 
 /// The slices of one weight, in the order in which they are stored.
 class Slices {
@@ -83,7 +83,7 @@ SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) 
   check_parameters(format, {"slice", "pad", "deal", "index"});
   const formats::SliceOptions usual;
   const std::int64_t slice = number_within(format, "slice", usual.slice, 1, most_rows_of_slice);
-  const std::int64_t pad = number_within(format, "pad", usual.pad, 1, most_places);
+  const std::int64_t pad = number_within(format, "pad", usual.pad, 1, most_padding);
   const DType type = column_type(weights, format);
   const Slices slices(weights, slice, pad, number_within(format, "deal", usual.deal, 0, most_dealt));
   check_positions(weights, format, slices.places(), "places, slices being as wide as their longest row");
@@ -106,7 +106,7 @@ SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) 
   return packed(weights, format, std::move(levels), slices.arrays(type));
 }
 
-constexpr std::array<FormatParameter, 4> parameters{{
+constexpr std::array<FormatParameter, 4> sliced_ell_parameters{{
     {"slice", "1 to 32", "8", "rows of a slice"},
     {"pad", "1 to 1024", "4", "places of a row beside each other"},
     {"deal", "0 to 1048576", "0, the longest come first", "slices are dealt evenly to blocks of so many"},
@@ -121,7 +121,7 @@ NamedFormat sliced_ell() {
       .summary = "rows by length, in slices (8) as wide as their longest row, places of all rows in turn",
       .pack = pack_sliced_ell,
       .purpose = "Unstructured weights whose rows are taken by the lanes of a warp, several rows at a time.",
-      .parameters = parameters};
+      .parameters = sliced_ell_parameters};
 }
 
 }  // namespace weft::named

@@ -82,7 +82,7 @@ SparseTensor pack_v_n_m(const WeightMatrix& weights, const Format& format) {
                            level, {});
 }
 
-constexpr std::array<FormatParameter, 3> parameters{{
+constexpr std::array<FormatParameter, 3> v_n_m_parameters{{
     {"V", "a power of two from 16 to 256", "64", "rows of a group"},
     slots_parameter,
     {"M", "4, 8, 10, 16, 20, 32, 40 or 100", "8", "columns of which a group keeps four"},
@@ -95,7 +95,7 @@ NamedFormat v_n_m() {
           .summary = "groups of V rows (64) that keep 4 of each M columns (8), each row 2 of these: V:2:M",
           .pack = pack_v_n_m,
           .purpose = "Weights pruned to V:2:M, on sparse tensor cores.",
-          .parameters = parameters};
+          .parameters = v_n_m_parameters};
 }
 
 }  // namespace weft::named

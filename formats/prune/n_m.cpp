@@ -12,15 +12,15 @@
 namespace weft::pruning {
 namespace {
 
-constexpr std::size_t kept_columns = 4;
+constexpr std::size_t columns_of_quad = 4;
 constexpr std::size_t lanes = 8;
 
-using Quad = std::array<std::size_t, kept_columns>;  ///< numbers of columns of a tile
+using Quad = std::array<std::size_t, columns_of_quad>;  ///< numbers of columns of a tile
 
 /// Scores of so many rows, worked on side by side.
-using Lanes [[gnu::vector_size(lanes * sizeof(float))]] = float;
+using ScoresOfRows [[gnu::vector_size(lanes * sizeof(float))]] = float;
 struct Rows {
-  Lanes score;
+  ScoresOfRows score;
 };
 
 /// The scores of a block, column by column, for the columns that have an entry.
@@ -63,17 +63,17 @@ struct BestTwo {
     first.resize(column.size());
     second.resize(column.size());
     for (std::size_t i = 0; i < column.size(); ++i) {
-      const Lanes& best = before.first[i].score;
-      const Lanes& next = before.second[i].score;
-      const Lanes& added = column[i].score;
-      const Lanes smaller = best < added ? best : added;
+      const ScoresOfRows& best = before.first[i].score;
+      const ScoresOfRows& next = before.second[i].score;
+      const ScoresOfRows& added = column[i].score;
+      const ScoresOfRows smaller = best < added ? best : added;
       first[i].score = best > added ? best : added;
       second[i].score = next > smaller ? next : smaller;
     }
   }
 };
 
-float total(const Lanes& sums) {
+float total(const ScoresOfRows& sums) {
   float result = 0;
   for (std::size_t lane = 0; lane < lanes; ++lane) result += sums[lane];
   return result;
@@ -82,17 +82,17 @@ float total(const Lanes& sums) {
 /// The score that the best two of some columns and one more leave, without the share of the very best of the
 /// former: in each row the column takes the place of the second best if it exceeds it.
 float with_column(const BestTwo& kept, std::span<const Rows> column) {
-  Lanes sums{};
+  ScoresOfRows sums{};
   for (std::size_t i = 0; i < column.size(); ++i) {
-    const Lanes& next = kept.second[i].score;
-    const Lanes& added = column[i].score;
+    const ScoresOfRows& next = kept.second[i].score;
+    const ScoresOfRows& added = column[i].score;
     sums += next > added ? next : added;
   }
   return total(sums);
 }
 
 float sum_of_best(const BestTwo& kept) {
-  Lanes sums{};
+  ScoresOfRows sums{};
   for (const Rows& rows : kept.first) sums += rows.score;
   return total(sums);
 }
@@ -104,7 +104,7 @@ class Chooser {
   std::vector<std::size_t> choose(const Tile& tile) {
     std::vector<std::size_t> all(tile.columns());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-    if (all.size() <= kept_columns) return all;
+    if (all.size() <= columns_of_quad) return all;
     Quad quad = all.size() <= widest_exhaustive ? best_of_all(tile) : searched(tile);
     std::ranges::sort(quad);
     return {quad.begin(), quad.end()};
@@ -270,7 +270,7 @@ class GroupOfRows {
 std::vector<char> best_two_of_four(const Scores& scores, FourOfBlock block) {
   std::vector<char> kept(scores.value.size());
   // Groups of 2:4 are single rows as far as choosing goes; a task is to be some rows nevertheless.
-  if (block.width == static_cast<std::int64_t>(kept_columns)) block.height = 64;
+  if (block.width == static_cast<std::int64_t>(columns_of_quad)) block.height = 64;
   const std::int64_t groups = ceil_divide(scores.rows, block.height);
   parallel_for(groups, std::ssize(scores.value) * block.width,
                [&](std::int64_t group) { GroupOfRows(scores, block, group, kept).prune(); });

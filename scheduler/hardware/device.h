@@ -28,6 +28,7 @@ struct Ceilings {
 
 /// The device that recipes were measured on: what they choose, on every target, is for its multiprocessors.
 inline constexpr Ceilings measured_device{};
+inline constexpr std::int64_t measured_processors = measured_device.multiprocessors;
 
 /// Types of 16 bits, which tensor cores multiply.
 constexpr bool is_half(DType dtype) {

@@ -43,7 +43,7 @@ struct Table {
   }
 };
 
-const Table& table() {
+const Table& tensor_table() {
   static const Table rows;
   return rows;
 }
@@ -51,25 +51,25 @@ const Table& table() {
 }  // namespace
 
 std::span<const TensorInstruction> tensor_instructions() {
-  return table().rows;
+  return tensor_table().rows;
 }
 
 const TensorInstruction* find_tensor_instruction(std::string_view name, DType operands) {
-  for (const TensorInstruction& row : table().rows) {
+  for (const TensorInstruction& row : tensor_table().rows) {
     if (row.name == name && row.operands == operands) return &row;
   }
   return nullptr;
 }
 
 const TensorInstruction* tensor_instruction_done_by(std::string_view executed) {
-  const auto found = std::ranges::find(table().rows, executed, &TensorInstruction::executed);
-  return found == table().rows.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(tensor_table().rows, executed, &TensorInstruction::executed);
+  return found == tensor_table().rows.end() ? nullptr : &*found;
 }
 
 std::string names_of_tensor_instructions() {
   std::string names;
   std::string_view last;
-  for (const TensorInstruction& row : table().rows) {
+  for (const TensorInstruction& row : tensor_table().rows) {
     if (row.name != last) names += (names.empty() ? "" : ", ") + std::string(row.name);
     last = row.name;
   }

@@ -14,15 +14,15 @@
 namespace weft::ir {
 namespace {
 
-using Bound = std::optional<std::int64_t>;
+using OptionalInteger = std::optional<std::int64_t>;
 
-Bound add(Bound a, Bound b) {
+OptionalInteger add(OptionalInteger a, OptionalInteger b) {
   std::int64_t sum = 0;
   if (!a || !b || __builtin_add_overflow(*a, *b, &sum)) return {};
   return sum;
 }
 
-Bound multiply(Bound a, std::int64_t factor) {
+OptionalInteger multiply(OptionalInteger a, std::int64_t factor) {
   std::int64_t product = 0;
   if (!a || __builtin_mul_overflow(*a, factor, &product)) return {};
   return product;
@@ -39,9 +39,9 @@ Range range_of_product(const Range& a, const Range& b) {
     return positive ? Range{multiply(a.minimum, *b.minimum), {}} : Range{};
   }
   Range result;
-  for (const Bound& x : {a.minimum, a.maximum}) {
-    for (const Bound& y : {b.minimum, b.maximum}) {
-      const Bound product = multiply(x, *y);
+  for (const OptionalInteger& x : {a.minimum, a.maximum}) {
+    for (const OptionalInteger& y : {b.minimum, b.maximum}) {
+      const OptionalInteger product = multiply(x, *y);
       if (!product) return {};
       result.minimum = result.minimum ? std::min(*result.minimum, *product) : *product;
       result.maximum = result.maximum ? std::max(*result.maximum, *product) : *product;
@@ -58,7 +58,7 @@ Range range_of_quotient(const Range& a, std::int64_t divisor) {
 }
 
 Range range_of_extremum(const Range& a, const Range& b, bool smaller) {
-  const auto either = [&](const Bound& x, const Bound& y) -> Bound {
+  const auto either = [&](const OptionalInteger& x, const OptionalInteger& y) -> OptionalInteger {
     if (x && y) return smaller ? std::min(*x, *y) : std::max(*x, *y);
     return {};
   };
@@ -75,7 +75,7 @@ Range range_of_exclusive_or(const Range& a, const Range& b) {
   if (!a.maximum || !b.maximum) return {0, {}};
   const auto largest = static_cast<std::uint64_t>(std::max(*a.maximum, *b.maximum));
   const auto bits = std::bit_width(largest);
-  return {0, bits > 62 ? Bound() : Bound((std::int64_t{1} << bits) - 1)};
+  return {0, bits > 62 ? OptionalInteger() : OptionalInteger((std::int64_t{1} << bits) - 1)};
 }
 
 Range range_of_binary(const Binary& e, const Ranges& variables) {
@@ -250,7 +250,7 @@ class Simplifier {
       return (*this)(substitute(s.body, {{s.name, loop.begin}}));
     const Range begin = range_of(loop.begin, variables_);
     const Range end = range_of(loop.begin + loop.extent, variables_);
-    variables_[s.name] = {begin.minimum, end.maximum ? Bound(*end.maximum - 1) : Bound()};
+    variables_[s.name] = {begin.minimum, end.maximum ? OptionalInteger(*end.maximum - 1) : OptionalInteger()};
     loop.body = (*this)(s.body);
     variables_.erase(s.name);
     return for_loop(std::move(loop));
@@ -286,7 +286,8 @@ class Simplifier {
   Stmt statement(const Copy& s, const Stmt& stmt) {
     for (std::size_t i = 0; i < s.coordinates.size(); ++i) {
       const std::int64_t* extent = integer_value(s.extents[i]);
-      variables_[s.coordinates[i]] = {0, extent != nullptr ? Bound(*extent - 1) : Bound()};
+      variables_[s.coordinates[i]] = {0,
+                                      extent != nullptr ? OptionalInteger(*extent - 1) : OptionalInteger()};
     }
     Stmt simple = with_children(stmt, [this](const Expr& child) { return (*this)(child); });
     for (const std::string& name : s.coordinates) variables_.erase(name);
@@ -320,8 +321,9 @@ Range range_of(const Expr& expr, const Ranges& variables) {
                           const Range b = range_of(e.when_false, variables);
                           const bool low = a.minimum && b.minimum;
                           const bool high = a.maximum && b.maximum;
-                          return Range{low ? Bound(std::min(*a.minimum, *b.minimum)) : Bound(),
-                                       high ? Bound(std::max(*a.maximum, *b.maximum)) : Bound()};
+                          return Range{
+                              low ? OptionalInteger(std::min(*a.minimum, *b.minimum)) : OptionalInteger(),
+                              high ? OptionalInteger(std::max(*a.maximum, *b.maximum)) : OptionalInteger()};
                         },
                         [](const auto&) { return Range{}; },
                     },
@@ -335,7 +337,7 @@ Ranges loop_ranges(const Stmt& stmt) {
     const auto known = constant_iterations(loop);
     if (!known) unknown.insert(loop.name);
     if (!known || known->extent <= 0) return;
-    const Bound first = known->begin, last = known->begin + known->extent - 1;
+    const OptionalInteger first = known->begin, last = known->begin + known->extent - 1;
     const auto [place, is_new] = ranges.emplace(loop.name, Range{first, last});
     if (is_new) return;
     place->second.minimum = std::min(place->second.minimum, first);

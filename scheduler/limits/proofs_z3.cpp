@@ -19,7 +19,7 @@ namespace weft::proofs {
 #if WEFT_WITH_Z3
 namespace {
 
-constexpr unsigned effort = 300'000;  ///< steps of Z3's own: some tenths of a second
+constexpr unsigned effort_of_claim = 300'000;  ///< steps of Z3's own: some tenths of a second
 /// Products of several sizes can keep Z3 for minutes within one step of its own.
 constexpr unsigned longest_milliseconds = 5'000;
 
@@ -30,11 +30,11 @@ struct Run {
   std::vector<std::string> blocks = {};  ///< those of the loops that are bound to blocks
 };
 
-class Question {
+class ProofQuestion {
  public:
-  explicit Question(const WeightFacts& facts) : facts_(facts), solver_(context_) {
+  explicit ProofQuestion(const WeightFacts& facts) : facts_(facts), solver_(context_) {
     z3::params parameters(context_);
-    parameters.set("rlimit", effort);
+    parameters.set("rlimit", effort_of_claim);
     parameters.set("timeout", longest_milliseconds);
     solver_.set(parameters);
     for (const Expr& condition : facts.conditions) assume(condition, Run());
@@ -219,14 +219,14 @@ Run run_of(const Path& path, std::string mark) {
 }  // namespace
 
 Proof Prover::inside(const InsideClaim& claim) const {
-  Question question(facts_);
+  ProofQuestion question(facts_);
   question.assume(claim.path, {});
   question.add(!question.truth(claim.goal, {}));
   return question.answer(Claim::inside, claim.text);
 }
 
 Proof Prover::apart(const StorePlace& one, const StorePlace& other) const {
-  Question question(facts_);
+  ProofQuestion question(facts_);
   const Run first = run_of(one.path, "");
   const Run second = run_of(other.path, "'");
   question.assume(one.path, first);
@@ -243,7 +243,7 @@ Proof Prover::apart(const StorePlace& one, const StorePlace& other) const {
 }
 
 Proof Prover::whole(const std::vector<const StorePlace*>& stores) const {
-  Question question(facts_);
+  ProofQuestion question(facts_);
   const ir::Buffer& buffer = *stores.front()->buffer;
   std::vector<Expr> target;
   for (std::size_t i = 0; i < buffer.shape.size(); ++i) {

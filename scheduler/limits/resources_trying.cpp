@@ -11,7 +11,7 @@ namespace weft::resources {
 namespace {
 
 /// Points and partial points that one question may cost: well under a second.
-constexpr std::size_t effort = std::size_t{1} << 20;
+constexpr std::size_t most_points_tried = std::size_t{1} << 20;
 /// Longest list of numbers tried for a knob without listed values.
 constexpr std::int64_t dense_values = 1024;
 /// Fixed knobs that are changed together.
@@ -31,10 +31,11 @@ Solution first_point(const std::vector<Constraint>& constraints, const std::vect
     solution.witness[knob.name] = knob.values.front();
     if (used.count(knob.name) != 0) tried.push_back(knob);
   }
-  const Walk walk = for_each_point(constraints, tried, effort, [&](std::span<const std::int64_t> point) {
-    for (std::size_t i = 0; i < tried.size(); ++i) solution.witness[tried[i].name] = point[i];
-    return false;
-  });
+  const Walk walk =
+      for_each_point(constraints, tried, most_points_tried, [&](std::span<const std::int64_t> point) {
+        for (std::size_t i = 0; i < tried.size(); ++i) solution.witness[tried[i].name] = point[i];
+        return false;
+      });
   solution.answer = walk == Walk::stopped    ? Answer::feasible
                     : walk == Walk::finished ? Answer::infeasible
                                              : Answer::unknown;

@@ -20,13 +20,13 @@ namespace weft::resources {
 namespace {
 
 /// Z3's own count of steps: about a second; and a tenth, of what is known already.
-constexpr unsigned effort = 1'000'000, effort_of_proof = 100'000;
+constexpr unsigned effort_of_problem = 1'000'000, effort_of_proof = 100'000;
 
-class Question {
+class ResourceQuestion {
  public:
   /// Knobs of `held` are their numbers: what Z3 is not to question makes it faster.
-  explicit Question(z3::context& context, const Problem& problem, unsigned steps = effort,
-                    const std::vector<std::string>& held = {})
+  explicit ResourceQuestion(z3::context& context, const Problem& problem, unsigned steps = effort_of_problem,
+                            const std::vector<std::string>& held = {})
       : problem_(problem), context_(context), solver_(context_, z3::solver::simple()) {
     z3::params parameters(context_);
     parameters.set("rlimit", steps);
@@ -175,7 +175,7 @@ bool contains(const std::vector<z3::expr>& list, const z3::expr& e) {
 
 Solution solve_by_z3(const Problem& problem) {
   Z3Context context;
-  Question question(*context, problem);
+  ResourceQuestion question(*context, problem);
   Solution solution;
   solution.answer = question.check(question.all_assumptions());
   if (solution.answer != Answer::feasible) return solution;
@@ -188,7 +188,7 @@ Solution solve_by_z3(const Problem& problem) {
 
 std::optional<Core> core_by_z3(const Problem& problem) {
   Z3Context context;
-  Question question(*context, problem);
+  ResourceQuestion question(*context, problem);
   if (question.check(question.all_assumptions()) != Answer::infeasible) return std::nullopt;
   std::vector<z3::expr> core = question.used();
   for (std::size_t i = 0; i < core.size();) {
@@ -216,7 +216,7 @@ void prove_by_z3(const Problem& problem, std::vector<Clash>& clashes) {
     std::vector<std::string> held;
     for (const auto& [knob, value] : clash.fixed) held.push_back(knob);
     const Problem known{clash.core, problem.knobs, problem.fixed};
-    Question question(*context, known, effort_of_proof, held);
+    ResourceQuestion question(*context, known, effort_of_proof, held);
     clash.proved = question.check(question.rules()) == Answer::infeasible;
   }
 }
@@ -225,7 +225,7 @@ void prove_by_z3(const Problem& problem, std::vector<Clash>& clashes) {
 // steps where products of knobs are involved.
 KnobValues nearest_by_z3(const Problem& problem) {
   Z3Context context;
-  Question question(*context, problem);
+  ResourceQuestion question(*context, problem);
   for (unsigned count = 1; count <= problem.fixed.size(); ++count) {
     question.push();
     question.allow_changes(count);

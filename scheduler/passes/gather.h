@@ -13,6 +13,7 @@ bool divides(std::int64_t number, const ir::Expr& expr);
 
 /// Fewer bytes are loaded and stored where their copy would be started: that is early enough as well.
 inline constexpr std::int64_t least_asynchronous_bytes = 4;
+inline constexpr std::int64_t lanes_of_warp = 32;
 
 /// The condition, undefined where it is known to hold: what a copy asks.
 ir::Expr unless_always(const ir::Expr& condition);

@@ -70,13 +70,13 @@ struct Teams {
 };
 
 /// What a warp, lane or thread loop makes of those who share it: each of its iterations gets `each` of them.
-struct Shares {
+struct LoopShares {
   std::int64_t each = 1;
   Expr iteration;
   Team inside;
 };
 
-Shares shares_of(const ir::For& loop, const Team& team) {
+LoopShares shares_of(const ir::For& loop, const Team& team) {
   const std::int64_t each = std::max<std::int64_t>(needed(loop.body, loop.kind), 1);
   return {each, each == 1 ? team.number : team.number / each, {each == 1 ? 0 : team.number % each, each}};
 }
@@ -112,7 +112,7 @@ class Mapping {
     const Stmt body = (*this)(loop.body, teams.inside(loop));
     if (ir::is_within_block(loop.kind)) {
       const Team& team = teams.of(loop.kind);
-      const Shares shares = shares_of(loop, team);
+      const LoopShares shares = shares_of(loop, team);
       return bound(loop, shares.iteration, ceil_divide(team.count, shares.each), body);
     }
     if (ir::is_block(loop.kind))

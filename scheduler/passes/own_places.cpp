@@ -14,12 +14,11 @@
 namespace weft::passes {
 namespace {
 
-constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t under_way = 16;    ///< elements that a thread loads before it stores the first
 constexpr std::int64_t most_pixels = 32;  ///< whose places a thread keeps, in three registers each or so
 
 /// What a thread copies: `columns` of the weights, for each of them `runs` runs of `length` pixels.
-struct Shares {
+struct CopyShares {
   bool along_columns = false;  ///< neighbouring threads take neighbouring columns, else pixels
   std::int64_t length = 1, runs = 1, columns = 1;
   std::int64_t threads_beside = 1;  ///< threads that share the pixels, or the columns where these run fastest
@@ -107,7 +106,7 @@ std::optional<Place> place_of(const ir::Copy& copy, const Expr& inside) {
 
 class OwnPlaces {
  public:
-  OwnPlaces(const ir::Copy& copy, Place place, std::string name, const Shares& shares)
+  OwnPlaces(const ir::Copy& copy, Place place, std::string name, const CopyShares& shares)
       : copy_(copy), place_(std::move(place)), name_(std::move(name)), shares_(shares), data_(data_of(copy)) {
     of_pixels_.push_back(registers(".pixel_offset", {shares_.runs, shares_.length}));
     of_columns_.push_back(registers(".column_offset", {shares_.columns}));
@@ -258,17 +257,17 @@ class OwnPlaces {
   const ir::Copy& copy_;
   Place place_;
   std::string name_;
-  Shares shares_;
+  CopyShares shares_;
   Expr data_;            ///< the number from the weights that says what a column stands for
   std::size_t far_ = 0;  ///< the first index that is compared with zero
   std::vector<ir::BufferRef> of_pixels_, of_columns_;  ///< parts of the offset, and of what is checked
 };
 
-std::optional<Shares> shares_of(const ir::Copy& copy, std::int64_t threads) {
+std::optional<CopyShares> shares_of(const ir::Copy& copy, std::int64_t threads) {
   const std::int64_t columns = *ir::integer_value(copy.extents.front());
   if (columns == 0) return std::nullopt;  // weights without entries
   const std::int64_t pixels = *ir::product_of(copy.extents) / columns;
-  Shares shares;
+  CopyShares shares;
   shares.along_columns = !uses_pixels(copy, copy.source_begin.back());
   // Lanes with columns beside one another store vectors of eight without conflicts. Where lanes have pixels,
   // longer runs take what a column stands for apart less often, and touch more sectors: 2, 4 and 8

@@ -15,7 +15,6 @@
 namespace weft::passes {
 namespace {
 
-constexpr std::int64_t lanes_of_warp = 32;
 /// Iterations between the load of a number and its use.
 constexpr std::int64_t iterations_ahead = ProducerCopies::turns - 1;
 

@@ -11,7 +11,7 @@
 namespace weft::passes {
 namespace {
 
-constexpr std::int64_t warp_size = 32, threads_of_group = 128;
+constexpr std::int64_t threads_of_group = 128;
 
 /// A bulk copy moves a multiple of 16 bytes between places that are multiples of 16 bytes, and nobody clears
 /// what lies beyond the source.
@@ -82,7 +82,7 @@ std::string even_columns(const ir::Copy& copy) {
 /// A tile of about as many runs and rows that 128 threads share evenly.
 std::string shared_evenly(std::int64_t rows, std::int64_t runs) {
   const auto in_row = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(runs)));
-  const std::int64_t rows_at_once = threads_of_group / std::min(in_row, warp_size);
+  const std::int64_t rows_at_once = threads_of_group / std::min(in_row, lanes_of_warp);
   const std::int64_t fitting = std::max(rows_at_once, rows / rows_at_once * rows_at_once);
   return fmt::format(
       "{} rows of {} runs: a multiple of {} rows, and a power of two of runs, by the numbers of .split, {}",
@@ -104,7 +104,7 @@ std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& c
   for (std::size_t i = 1; i < copy.extents.size(); ++i) columns *= *ir::integer_value(copy.extents[i]);
   const std::int64_t rows = *ir::integer_value(copy.extents.front());
   const std::int64_t runs = columns / length;
-  const std::int64_t lanes = std::min(runs, warp_size);
+  const std::int64_t lanes = std::min(runs, lanes_of_warp);
   if (runs % lanes != 0 || threads_of_group % lanes != 0 || rows % (threads_of_group / lanes) != 0)
     return Reason{8,
                   fmt::format("{} rows of {} runs for {} threads, in {}", rows, runs, threads_of_group, tile),
@@ -208,12 +208,12 @@ std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRol
   if (auto refused = check_arrivals(program)) return refused;
   if (consumers == 0) return std::nullopt;
   const bool set = roles.producer_registers > 0 || roles.consumer_registers > 0;
-  const std::int64_t together = set ? threads_of_group : warp_size;
+  const std::int64_t together = set ? threads_of_group : lanes_of_warp;
   if (consumers % together != 0)
     return Reason{9,
                   fmt::format("{} threads compute", consumers),
                   fmt::format("a multiple of {}: {}", together,
-                              set && consumers % warp_size == 0
+                              set && consumers % lanes_of_warp == 0
                                   ? ".specialize_warps(producers = 4), which sets no registers"
                                   : "loops that make the tiles bound by .bind(…, warp) first"),
                   {}};

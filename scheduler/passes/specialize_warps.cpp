@@ -14,8 +14,6 @@
 namespace weft::passes {
 namespace {
 
-constexpr std::int64_t warp_size = 32;
-
 Expr thread() {
   return ir::call("thread", DType::i64, {});
 }
@@ -121,7 +119,7 @@ class Roles {
         roles_(*program.roles),
         arrivals_(arrivals),
         consumers_(consumers),
-        producers_(roles_.producers * warp_size) {}
+        producers_(roles_.producers * lanes_of_warp) {}
 
   Stmt operator()(const Stmt& body) {
     if (const auto* loop = body.as<ir::For>(); loop != nullptr && ir::is_block(loop->kind))
@@ -176,12 +174,12 @@ class Roles {
 
   /// Arrivals that say that a buffer can be filled again.
   std::int64_t readers() const {
-    return (arrivals_ == Arrivals::of_lanes ? consumers_ : consumers_ / warp_size) * blocks();
+    return (arrivals_ == Arrivals::of_lanes ? consumers_ : consumers_ / lanes_of_warp) * blocks();
   }
 
   /// The warp has read a buffer: that is told to all who copy into it, by a lane each.
   Stmt released(const Expr& buffer) const {
-    const Expr lane = thread() % warp_size;
+    const Expr lane = thread() % lanes_of_warp;
     const Expr barrier = ir::load(empty_, {buffer});
     if (arrivals_ == Arrivals::of_lanes) return released_by_lanes(barrier);
     if (!program_.cluster) return ir::if_then(ir::equal(lane, 0), ir::execute("mbarrier_arrive", {barrier}));

@@ -25,8 +25,8 @@ struct LevelPlace {
   std::vector<ir::Expr> conditions;  ///< for a place to hold an entry
 
   /// Goes to a child of the level before.
-  void enter(ir::Expr at, ir::Expr number = {}) {
-    position.push_back(std::move(at));
+  void enter(ir::Expr place, ir::Expr number = {}) {
+    position.push_back(std::move(place));
     child.push_back(std::move(number));
   }
 };

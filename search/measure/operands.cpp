@@ -24,12 +24,12 @@ Array channels_last(const Array& array, std::int64_t outer, std::int64_t channel
   internal_check(array.size() == outer * channels * pixels, "an array of another shape is turned");
   Array turned(array.dtype(), {outer, pixels, channels});
   const std::size_t width = size_of(array.dtype());
-  const auto at = [&](std::int64_t element) { return static_cast<std::size_t>(element) * width; };
+  const auto byte_of = [&](std::int64_t element) { return static_cast<std::size_t>(element) * width; };
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t c = 0; c < channels; ++c) {
       for (std::int64_t p = 0; p < pixels; ++p)
-        std::memcpy(turned.data() + at((o * pixels + p) * channels + c),
-                    array.data() + at((o * channels + c) * pixels + p), width);
+        std::memcpy(turned.data() + byte_of((o * pixels + p) * channels + c),
+                    array.data() + byte_of((o * channels + c) * pixels + p), width);
     }
   }
   return turned;

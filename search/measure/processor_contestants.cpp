@@ -16,7 +16,7 @@ Run run_of(const SharedOperands& operands, std::function<void()> compute) {
 }
 
 template <class Element>
-Element* at(std::uint64_t address) {
+Element* element_at(std::uint64_t address) {
   return reinterpret_cast<Element*>(address);
 }
 
@@ -28,9 +28,9 @@ Variant product_of(const Blas& blas, int threads) {
   return {named("gemm", threads), {}, [&blas, threads](SharedOperands operands) {
             const SuiteProblem& p = operands->workload().problem;
             const DenseProblem product{p.m, p.n, p.k, DenseType::f32, DenseLayout::row_major};
-            const auto* a = at<const float>(operands->dense_weights());
-            const auto* b = at<const float>(operands->b());
-            auto* c = at<float>(operands->c());
+            const auto* a = element_at<const float>(operands->dense_weights());
+            const auto* b = element_at<const float>(operands->b());
+            auto* c = element_at<float>(operands->c());
             return run_of(operands, [&blas, threads, product, a, b, c, operands] {
               blas.use_threads(threads);
               blas.multiply(product, a, b, c);

@@ -78,14 +78,15 @@ RealWeights::RealWeights(const std::string& folder) {
   std::ranges::sort(entries_, [](const Entry& a, const Entry& b) { return a.name < b.name; });
 }
 
-const RealWeights::Entry* RealWeights::find(std::int64_t rows, std::int64_t columns, double sparsity) const {
+const RealWeights::Entry* RealWeights::find(std::int64_t rows, std::int64_t column_count,
+                                            double sparsity) const {
   const auto rank = [&](const Entry& entry) {
     const bool by_magnitude = entry.name.find("magnitude_pruning") != std::string::npos;
     return std::tuple(!entry.has_values, !by_magnitude, std::abs(entry.sparsity - sparsity));
   };
   const Entry* best = nullptr;
   for (const Entry& entry : entries_) {
-    if (entry.rows != rows || entry.columns != columns ||
+    if (entry.rows != rows || entry.columns != column_count ||
         std::abs(entry.sparsity - sparsity) > tolerance_of_sparsity)
       continue;
     if (best == nullptr || rank(entry) < rank(*best)) best = &entry;

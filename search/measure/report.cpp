@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 template <class Wanted>
 const Entry* fastest(const CaseResult& result, Wanted&& wanted) {
@@ -68,8 +68,8 @@ std::string in_one_line(const std::string& text) {
   return line;
 }
 
-Json json_of(const Entry& entry) {
-  Json json{{"name", entry.name}};
+OrderedJson json_of(const Entry& entry) {
+  OrderedJson json{{"name", entry.name}};
   if (!entry.variant.empty()) json["variant"] = entry.variant;
   if (!entry.weights.empty()) json["weights"] = entry.weights;
   for (const auto& [name, microseconds] : entry.tried) json["tried"][name] = microseconds;
@@ -87,8 +87,8 @@ Json json_of(const Entry& entry) {
   return json;
 }
 
-Json json_of(const SuiteProblem& problem) {
-  Json json{{"M", problem.m}, {"K", problem.k}, {"N", problem.n}};
+OrderedJson json_of(const SuiteProblem& problem) {
+  OrderedJson json{{"M", problem.m}, {"K", problem.k}, {"N", problem.n}};
   if (!problem.convolution) return json;
   const Convolution& c = *problem.convolution;
   json.update({{"C", c.channels},
@@ -258,7 +258,7 @@ std::string json_line(const CaseResult& result, const BenchPlace& place) {
   const SuiteProblem& problem = result.chosen.problem;
   const Entry* ours = best_of_weft(result);
   const Entry* dense = baseline_of(result);
-  Json json{
+  OrderedJson json{
       {"weftbench", 1},
       {"t", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"suite", place.suite},
@@ -288,7 +288,7 @@ std::string json_line(const CaseResult& result, const BenchPlace& place) {
     if (ours != nullptr) json["of_l2"] = result.group_limits->l2 / ours->timing.median;
   }
   json["verdict"] = verdict_of(result);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace weft

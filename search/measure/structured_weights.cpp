@@ -168,19 +168,19 @@ ShflBwWeights shfl_bw_weights(const ShflBwOptions& options) {
   check_sparsity(options.sparsity);
   if (options.group_rows < 1) refuse(fmt::format("groups of {} rows", options.group_rows), "at least 1");
   Random random(options.seed ^ seed_of_places);
-  RowGroups groups{options.group_rows, kept_of(options.sparsity, options.columns), numbers(options.rows)};
-  shuffle(groups.order, options.rows, random);
-  WeightMatrix matrix = even_rows(options.rows, options.columns, groups.kept, options.dtype, options.seed,
+  RowGroups row_groups{options.group_rows, kept_of(options.sparsity, options.columns), numbers(options.rows)};
+  shuffle(row_groups.order, options.rows, random);
+  WeightMatrix matrix = even_rows(options.rows, options.columns, row_groups.kept, options.dtype, options.seed,
                                   fmt::format("Shfl-BW weights, seed {}", options.seed));
-  for (std::int64_t group = 0; group < groups.count(); ++group) {
-    const std::vector<std::int32_t> columns = chosen_of(options.columns, groups.kept, random);
-    const std::int64_t end = std::min(options.rows, (group + 1) * groups.rows);
-    for (std::int64_t place = group * groups.rows; place < end; ++place) {
-      const std::int32_t row = groups.order[place];
-      std::ranges::copy(columns, columns_of_row(matrix, row).begin());
+  for (std::int64_t group = 0; group < row_groups.count(); ++group) {
+    const std::vector<std::int32_t> kept_columns = chosen_of(options.columns, row_groups.kept, random);
+    const std::int64_t end = std::min(options.rows, (group + 1) * row_groups.rows);
+    for (std::int64_t place = group * row_groups.rows; place < end; ++place) {
+      const std::int32_t row = row_groups.order[place];
+      std::ranges::copy(kept_columns, columns_of_row(matrix, row).begin());
     }
   }
-  return {std::move(matrix), std::move(groups)};
+  return {std::move(matrix), std::move(row_groups)};
 }
 
 WeightMatrix pair_weights(const PairWeights& options) {
@@ -204,10 +204,10 @@ WeightMatrix pair_weights(const PairWeights& options) {
   return matrix;
 }
 
-WeightMatrix dense_weights(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed) {
-  check_shape(rows, columns);
+WeightMatrix dense_weights(std::int64_t rows, std::int64_t column_count, DType dtype, std::uint64_t seed) {
+  check_shape(rows, column_count);
   WeightMatrix matrix =
-      even_rows(rows, columns, columns, dtype, seed, fmt::format("dense weights, seed {}", seed));
+      even_rows(rows, column_count, column_count, dtype, seed, fmt::format("dense weights, seed {}", seed));
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto places = columns_of_row(matrix, row);
     std::iota(places.begin(), places.end(), 0);
@@ -215,20 +215,20 @@ WeightMatrix dense_weights(std::int64_t rows, std::int64_t columns, DType dtype,
   return matrix;
 }
 
-WeightMatrix block_weights(std::int64_t rows, std::int64_t columns, std::int64_t block, double sparsity,
+WeightMatrix block_weights(std::int64_t rows, std::int64_t column_count, std::int64_t block, double sparsity,
                            DType dtype, std::uint64_t seed) {
-  check_shape(rows, columns);
+  check_shape(rows, column_count);
   check_sparsity(sparsity);
-  check_block(rows, columns, block);
+  check_block(rows, column_count, block);
   Random random(seed ^ seed_of_places);
-  const std::int64_t kept = kept_of(sparsity, columns / block);
-  WeightMatrix matrix = even_rows(rows, columns, kept * block, dtype, seed,
+  const std::int64_t kept = kept_of(sparsity, column_count / block);
+  WeightMatrix matrix = even_rows(rows, column_count, kept * block, dtype, seed,
                                   fmt::format("weights in blocks of {}, seed {}", block, seed));
   for (std::int64_t first = 0; first < rows; first += block) {
-    const std::vector<std::int32_t> blocks = chosen_of(columns / block, kept, random);
+    const std::vector<std::int32_t> chosen_blocks = chosen_of(column_count / block, kept, random);
     for (std::int64_t row = first; row < first + block; ++row) {
       auto place = columns_of_row(matrix, row).begin();
-      for (const std::int32_t number : blocks) {
+      for (const std::int32_t number : chosen_blocks) {
         for (std::int64_t i = 0; i < block; ++i) *place++ = static_cast<std::int32_t>(number * block + i);
       }
     }
@@ -255,19 +255,19 @@ WeightMatrix two_of_four(const WeightMatrix& weights) {
   return chosen_entries(weights, std::move(row_begin), kept);
 }
 
-WeightMatrix across_groups(WeightMatrix weights, std::int64_t groups) {
-  internal_check(weights.rows % groups == 0, "filters that are no multiple of the groups");
-  move_columns(weights, groups, weights.columns);
-  weights.columns *= groups;
+WeightMatrix across_groups(WeightMatrix weights, std::int64_t group_count) {
+  internal_check(weights.rows % group_count == 0, "filters that are no multiple of the groups");
+  move_columns(weights, group_count, weights.columns);
+  weights.columns *= group_count;
   weights.shape = {weights.rows, weights.columns};
   return weights;
 }
 
-WeightMatrix within_groups(WeightMatrix weights, std::int64_t groups) {
-  internal_check(weights.rows % groups == 0 && weights.columns % groups == 0,
+WeightMatrix within_groups(WeightMatrix weights, std::int64_t group_count) {
+  internal_check(weights.rows % group_count == 0 && weights.columns % group_count == 0,
                  "filters or channels that are no multiple of the groups");
-  weights.columns /= groups;
-  move_columns(weights, groups, -weights.columns);
+  weights.columns /= group_count;
+  move_columns(weights, group_count, -weights.columns);
   weights.shape = {weights.rows, weights.columns};
   return weights;
 }
@@ -287,12 +287,12 @@ BlockedEll blocked_ell(const WeightMatrix& weights, std::int64_t block) {
   ell.block_column = Array(DType::i32, {weights.rows / block, static_cast<std::int64_t>(most)});
   ell.values = Array(weights.values.dtype(), {weights.rows, ell.columns});
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const std::vector<std::int32_t>& blocks = kept[row / block];
+    const std::vector<std::int32_t>& blocks_of_row = kept[row / block];
     const auto [begin, end] = entries_of_rows(weights, row, row + 1);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t column = weights.column[i];
-      const auto found = std::ranges::lower_bound(blocks, column / block);
-      const std::int64_t place = (found - blocks.begin()) * block + column % block;
+      const auto found = std::ranges::lower_bound(blocks_of_row, column / block);
+      const std::int64_t place = (found - blocks_of_row.begin()) * block + column % block;
       ell.values.copy_element(row * ell.columns + place, weights.values, i);
     }
   }

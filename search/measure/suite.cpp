@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t most_bytes = 16U << 20U;
+constexpr std::size_t most_bytes_of_suite = 16U << 20U;
 // A product of three extents fits 63 bits.
 constexpr std::int64_t most_extent = (std::int64_t{1} << 20) - 1;
 
@@ -445,9 +445,9 @@ io::File file_of_suite(const std::string& path) {
 std::string text_of_suite(const std::string& path) {
   const io::File file = file_of_suite(path);
   const std::string_view text = io::text_of(file.bytes());
-  if (text.size() > most_bytes)
+  if (text.size() > most_bytes_of_suite)
     throw UserError("a suite cannot be read", path, fmt::format("{} bytes", text.size()),
-                    fmt::format("a file of problems of at most {} bytes", most_bytes));
+                    fmt::format("a file of problems of at most {} bytes", most_bytes_of_suite));
   return std::string(text);
 }
 

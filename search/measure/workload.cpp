@@ -128,10 +128,10 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
   Workload workload;
   workload.problem = chosen.problem;
   workload.dtype = dtype;
-  const std::int64_t columns = chosen.problem.k * chosen.problem.image_groups;
-  if (columns > std::numeric_limits<std::int32_t>::max() / std::max<std::int64_t>(1, chosen.problem.m))
+  const std::int64_t column_count = chosen.problem.k * chosen.problem.image_groups;
+  if (column_count > std::numeric_limits<std::int32_t>::max() / std::max<std::int64_t>(1, chosen.problem.m))
     throw UserError("a problem is too large", "problem " + chosen.problem.id,
-                    fmt::format("{} x {} weights", chosen.problem.m, columns),
+                    fmt::format("{} x {} weights", chosen.problem.m, column_count),
                     fmt::format("at most {}", std::numeric_limits<std::int32_t>::max()));
   workload.algorithm = algorithm_of(chosen.problem, dtype);
   const std::uint64_t seed =
@@ -200,12 +200,13 @@ double limit_microseconds(const Workload& workload, const Ceilings& ceilings) {
 std::optional<GroupLimits> group_limits(const Workload& workload, const Ceilings& ceilings) {
   if (workload.pattern) return pair_limits(workload, ceilings);
   if (!workload.groups) return std::nullopt;
-  const RowGroups& groups = *workload.groups;
+  const RowGroups& row_groups = *workload.groups;
   const std::int64_t n = workload.problem.n;
   const double multiplied =
-      filled_up(workload.problem.m, groups.rows) * filled_up(groups.kept, 16) * filled_up(n, 8);
+      filled_up(workload.problem.m, row_groups.rows) * filled_up(row_groups.kept, 16) * filled_up(n, 8);
   const auto width = static_cast<double>(size_of(workload.dtype));
-  const double gathered = static_cast<double>(groups.count() * groups.kept) * static_cast<double>(n) * width;
+  const double gathered =
+      static_cast<double>(row_groups.count() * row_groups.kept) * static_cast<double>(n) * width;
   const double values = static_cast<double>(workload.matrix.stored()) * width;
   return GroupLimits{1e6 * 2 * multiplied / ceilings.tensor_operations_a_second,
                      1e6 * (gathered + values) / ceilings.l2_bytes_a_second};

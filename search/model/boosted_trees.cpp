@@ -76,15 +76,15 @@ struct Sum {
   double gain() const { return weight > 0 ? target * target / weight : 0; }
 };
 
-struct Split {
+struct BinSplit {
   std::size_t feature = 0, bin = 0;
   double gain = 0;
 };
 
-class Growing {
+class GrowingBoosted {
  public:
-  Growing(const Bins& bins, const std::vector<double>& weights, std::vector<double>& left,
-          const BoostingOptions& options)
+  GrowingBoosted(const Bins& bins, const std::vector<double>& weights, std::vector<double>& left,
+                 const BoostingOptions& options)
       : bins_(bins), weights_(weights), left_(left), options_(options) {}
 
   /// A tree of what is left, which is then less by what the tree says.
@@ -99,7 +99,7 @@ class Growing {
   void grow(std::span<std::size_t> samples, int height) {
     const std::size_t place = tree_.size();
     tree_.emplace_back();
-    const Split best = height > 0 ? best_split(samples) : Split{};
+    const BinSplit best = height > 0 ? best_split(samples) : BinSplit{};
     if (best.gain <= 0) return make_leaf(place, samples);
     const auto goes_left = [&](std::size_t sample) {
       return bins_.of_sample(sample)[best.feature] <= best.bin;
@@ -113,7 +113,7 @@ class Growing {
     grow(samples.subspan(middle), height - 1);
   }
 
-  Split best_split(std::span<const std::size_t> samples) {
+  BinSplit best_split(std::span<const std::size_t> samples) {
     sums_.assign(bins_.width() * most_bins, Sum());
     Sum all;
     for (const std::size_t sample : samples) {
@@ -123,7 +123,7 @@ class Growing {
       for (std::size_t feature = 0; feature < of_sample.size(); ++feature)
         add(sums_[feature * most_bins + of_sample[feature]], one);
     }
-    Split best;
+    BinSplit best;
     constexpr double least_gain = 1e-9;
     for (std::size_t feature = 0; feature < bins_.width(); ++feature) {
       Sum left;
@@ -192,7 +192,7 @@ BoostedTrees fit_boosted_trees(const RegressionSet& set, const BoostingOptions& 
       "samples that do not fit together");
   const Bins bins(set);
   std::vector<double> left = set.targets;
-  Growing growing(bins, set.weights, left, options);
+  GrowingBoosted growing(bins, set.weights, left, options);
   std::vector<BoostedTrees::Tree> trees;
   for (int i = 0; i < options.trees; ++i) trees.push_back(growing());
   return BoostedTrees(std::move(trees));

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t ranked_classes = 8;
 /// Differences that rounding makes are none.
-constexpr double least_gain = 1e-12;
+constexpr double least_gain_of_sample = 1e-12;
 
-struct Split {
+struct FeatureSplit {
   std::size_t feature = 0;
   double threshold = 0;
   double score = 0;  ///< larger is better
@@ -82,9 +82,9 @@ class SlowDown {
   double whole_ = 0;
 };
 
-class Growing {
+class GrowingDecisions {
  public:
-  Growing(const TrainingSet& set, const TreeOptions& options)
+  GrowingDecisions(const TrainingSet& set, const TreeOptions& options)
       : set_(set), options_(options), samples_(numbers_below(set.size())) {
     const auto count = static_cast<double>(samples_.size());
     least_ = static_cast<std::size_t>(
@@ -160,16 +160,16 @@ class Growing {
   }
 
   template <class Scorer>
-  std::optional<Split> best_split(std::span<const std::size_t> samples) {
+  std::optional<FeatureSplit> best_split(std::span<const std::size_t> samples) {
     const Scorer fresh(set_, samples);
-    std::optional<Split> best;
+    std::optional<FeatureSplit> best;
     for (std::size_t feature = 0; feature < set_.width; ++feature) try_feature(fresh, feature, samples, best);
     return best;
   }
 
   template <class Scorer>
   void try_feature(Scorer scorer, std::size_t feature, std::span<const std::size_t> samples,
-                   std::optional<Split>& best) {
+                   std::optional<FeatureSplit>& best) {
     order_.assign(samples.begin(), samples.end());
     const auto value = [&](std::size_t sample) { return set_.sample(sample)[feature]; };
     std::ranges::stable_sort(order_, {}, value);
@@ -179,12 +179,12 @@ class Growing {
       const double here = value(order_[i]), next = value(order_[i + 1]);
       if (here == next || i + 1 < least_ || order_.size() - i - 1 < least_) continue;
       const double score = scorer.score();
-      const double margin = least_gain * static_cast<double>(order_.size());
+      const double margin = least_gain_of_sample * static_cast<double>(order_.size());
       if (best ? score <= best->score + margin : !Scorer::may_be_zero && score <= margin) continue;
       double threshold = here / 2 + next / 2;
       // Two neighbouring numbers have nothing between them.
       if (threshold >= next) threshold = here;
-      best = Split{feature, threshold, score};
+      best = FeatureSplit{feature, threshold, score};
     }
   }
 
@@ -212,13 +212,13 @@ DecisionTree::DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
 std::size_t DecisionTree::leaf_of(std::span<const double> features) const {
   if (nodes_.empty())
     throw UserError("a tree has nothing to say", "DecisionTree", "no nodes", "one of fit_tree()");
-  std::size_t at = 0;
-  while (nodes_[at].feature >= 0) {
-    const Node& node = nodes_[at];
+  std::size_t place = 0;
+  while (nodes_[place].feature >= 0) {
+    const Node& node = nodes_[place];
     const bool left = features[node.feature] <= node.threshold;
-    at = static_cast<std::size_t>(left ? node.left : node.right);
+    place = static_cast<std::size_t>(left ? node.left : node.right);
   }
-  return at;
+  return place;
 }
 
 int DecisionTree::height() const {
@@ -253,7 +253,7 @@ DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options) {
   if (set.size() == 0 || set.classes == 0)
     throw UserError("a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
                     "at least one of each");
-  return Growing(set, options)();
+  return GrowingDecisions(set, options)();
 }
 
 }  // namespace weft

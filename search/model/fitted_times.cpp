@@ -185,7 +185,7 @@ std::string expression_of_part(std::size_t part, const FeatureValues& values, co
     case share_of_steps: return fmt::format("({} * steps)", share);
     case share_alone: return fmt::format("({})", share);
     case read: return "(k * n)";
-    case written: return "(m * n)";
+    case Part::written: return "(m * n)";
     default: break;
   }
   const std::size_t of_waves = part - waves;
@@ -274,9 +274,9 @@ std::vector<FittedTimes::Expected> FittedTimes::ranking(const FeatureValues& val
   const Sizes sizes = sizes_in(values);
   for (const Fit& fit : fits_) {
     if (fit.kind != static_cast<std::size_t>(kind - kinds_.begin())) continue;
-    const TimeParts parts = parts_of(fit.shape, sizes);
+    const TimeParts time_parts = parts_of(fit.shape, sizes);
     double sum = 0;
-    for (std::size_t i = 0; i < time_part_count; ++i) sum += fit.microseconds[i] * parts[i];
+    for (std::size_t i = 0; i < time_part_count; ++i) sum += fit.microseconds[i] * time_parts[i];
     ranked.push_back({fit.number, sum});
   }
   std::ranges::stable_sort(ranked, {}, &Expected::microseconds);

@@ -96,9 +96,9 @@ Json json_of_tree(const BoostedTrees::Tree& tree) {
 }
 
 /// Checks while it reads.
-class Reading {
+class ReadingTimes {
  public:
-  explicit Reading(const JsonFields& fields) : fields_(fields) {}
+  explicit ReadingTimes(const JsonFields& fields) : fields_(fields) {}
 
   LearntTimes operator()() {
     require_version(fields_, "weft_times", 1);
@@ -210,7 +210,7 @@ LearntTimes learnt_times_of(std::string_view json, const std::string& origin) {
   const JsonOrigin from{"learnt times cannot be read", origin, "what learn_times of tests/bench writes"};
   const Json document = parse_json(json, from);
   const JsonFields fields(document, from);
-  return Reading(fields)();
+  return ReadingTimes(fields)();
 }
 
 }  // namespace weft

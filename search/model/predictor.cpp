@@ -164,9 +164,9 @@ Json json_of_training(const Predictor::Training& training) {
 }
 
 /// Checks while it reads; every complaint names the file and the place in it.
-class Reading {
+class ReadingPredictor {
  public:
-  explicit Reading(const JsonFields& fields) : fields_(fields) {}
+  explicit ReadingPredictor(const JsonFields& fields) : fields_(fields) {}
 
   Predictor operator()() {
     require_version(fields_, "weft_tree", 2);
@@ -401,7 +401,7 @@ Predictor predictor_of(std::string_view json, const std::string& origin, CallPla
       throw UserError(document.what, origin, "a database of trials",
                       "what weft train --db " + origin + " -o tree.json writes");
     const Json parsed = parse_json(json, document);
-    return Reading(JsonFields(parsed, document))();
+    return ReadingPredictor(JsonFields(parsed, document))();
   });
 }
 

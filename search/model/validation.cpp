@@ -142,18 +142,18 @@ OrderScore validate_order(const TimingTable& table, std::uint64_t seed) {
   const ValidationOptions thirds{{}, 3, seed};
   check_parts(table, thirds);
   std::size_t count = 0;
-  const std::vector<std::size_t> parts = parts_of(table, thirds, count);
+  const std::vector<std::size_t> part_of = parts_of(table, thirds, count);
   std::vector<int> all(table.configurations.size());
   std::iota(all.begin(), all.end(), 0);
   Random random(seed);
   std::vector<double> correlations, shares;
   for (std::size_t part = 0; part < count; ++part) {
     std::vector<std::size_t> others;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i] != part) others.push_back(i);
+    for (std::size_t i = 0; i < part_of.size(); ++i) {
+      if (part_of[i] != part) others.push_back(i);
     }
     const FittedTimes times(table, others, all);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t i = 0; i < part_of.size(); ++i) {
       const TimingTable::Problem& problem = table.problems[i];
       std::vector<double> expected, measured;
       for (const FittedTimes::Expected& one : times.ranking(problem.features)) {
@@ -161,13 +161,13 @@ OrderScore validate_order(const TimingTable& table, std::uint64_t seed) {
         expected.push_back(one.microseconds);
         measured.push_back(problem.time(one.number));
       }
-      if (parts[i] != part || expected.size() < fewest) continue;
+      if (part_of[i] != part || expected.size() < fewest) continue;
       correlations.push_back(rank_correlation(expected, measured));
       std::vector<std::size_t> order = numbers_below(expected.size());
       shuffle(order, random);
       order.resize(std::min(order.size(), drawn));
       const auto fastest = [&](const std::vector<double>& of) {
-        return *std::ranges::min_element(order, {}, [&](std::size_t at) { return of[at]; });
+        return *std::ranges::min_element(order, {}, [&](std::size_t one) { return of[one]; });
       };
       shares.push_back(measured[fastest(measured)] / measured[fastest(expected)]);
     }

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
+#include <weft/search/records/words.h>
 #include <weft/search/tool/given_array.h>
 #include <weft/search/tool/options.h>
 

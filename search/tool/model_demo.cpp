@@ -1,5 +1,6 @@
 // weft model demo: a network from its folder to a verdict, a report and a package.
 #include <fmt/format.h>
+#include <weft/backends/runtime/process.h>
 #include <weft/search/network/made_network.h>
 #include <weft/search/report/page.h>
 #include <weft/search/tool/flags.h>

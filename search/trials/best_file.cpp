@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr int version = 1;
+constexpr int best_version = 1;
 
 /// A field a line, and a step a line: what changes in a review is what changed.
 std::string lines_of(const nlohmann::ordered_json& json) {
@@ -35,7 +35,7 @@ std::string lines_of(const nlohmann::ordered_json& json) {
 
 std::string json_of_best(const Record& record, const Schedule& schedule) {
   const auto measured = nlohmann::ordered_json::parse(json_of(record));
-  nlohmann::ordered_json json{{"weft_best", version}};
+  nlohmann::ordered_json json{{"weft_best", best_version}};
   for (const char* field : {"kernel", "problem", "pattern", "target", "recipe", "config"})
     json[field] = measured.at(field);
   if (schedule.weights() != nullptr) json["format"] = schedule.weights()->format().text();
@@ -57,7 +57,7 @@ BestKernel best_kernel_of(std::string_view json, const std::string& origin, Call
   return user_call(place, [&] {
     const nlohmann::ordered_json parsed = parse_json(json, document);
     const JsonFields fields(parsed, document);
-    require_version(fields, "weft_best", version);
+    require_version(fields, "weft_best", best_version);
     BestKernel best;
     fields.read("format", best.format);
     fields.need("schedule");

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int version = 1;
+constexpr int plan_version = 1;
 
 /// "weights.npy" for "models/a.npy": one name a flag, so that none overwrites another.
 std::string name_in_folder(const std::string& flag, const std::string& path) {
@@ -34,7 +34,7 @@ void write(const std::string& folder, const Plan& plan, const std::vector<std::s
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) refuse_path("make the folder", folder, error);
-  Json json{{"weft_plan", version}, {"target", plan.target}, {"source", plan.source}};
+  Json json{{"weft_plan", plan_version}, {"target", plan.target}, {"source", plan.source}};
   json["files"] = Json::object();
   for (const std::string& flag : files) {
     const auto found = plan.source.find(flag);
@@ -70,7 +70,7 @@ Plan read(const std::string& folder) {
   const JsonOrigin origin = origin_of(folder);
   const Json json = parse_json(text_of(origin), origin);
   const JsonFields fields(json, origin);
-  require_version(fields, "weft_plan", version);
+  require_version(fields, "weft_plan", plan_version);
   Plan plan;
   plan.target = fields.required<std::string>("target");
   fields.need("source");

@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 constexpr double budget = 1e8;
 constexpr std::int64_t least_rows = 16;
 
-std::string quoted(const std::string& text) {
+std::string quoted_for_c(const std::string& text) {
   return Json(text).dump(-1, ' ', true);
 }
 
@@ -130,16 +130,16 @@ class Writing {
     for (std::size_t i = 0; i < data.memory.size(); ++i) {
       const LaunchData::Memory& one = data.memory[i];
       const bool is_read = one.source != nullptr && (i != data.output || reads_output());
-      const std::string file = is_read ? quoted(file_of(*one.source)) : "NULL";
+      const std::string file = is_read ? quoted_for_c(file_of(*one.source)) : "NULL";
       arrays += fmt::format("{}{{{}, {}}}", arrays.empty() ? "" : ", ", file, one.bytes);
     }
     before_ += fmt::format("static const struct array arrays_{}[] = {{{}}};\n", count_, arrays);
     before_ += fmt::format("static const uint64_t words_{}[] = {{{}}};\n", count_,
                            data.words.empty() ? "0" : fmt::format("{}u", fmt::join(data.words, "u, ")));
     rows_ += fmt::format("  {{{}, {}, {{{}}}, {}, {}, arrays_{}, {}, {}, words_{}, {},\n   {}}},\n",
-                         quoted(image), quoted(data.function), fmt::join(data.grid, ", "), data.threads,
-                         data.shared_bytes, count_, data.memory.size(), data.output, count_,
-                         data.words.size(), quoted(middle_of(built.record)));
+                         quoted_for_c(image), quoted_for_c(data.function), fmt::join(data.grid, ", "),
+                         data.threads, data.shared_bytes, count_, data.memory.size(), data.output, count_,
+                         data.words.size(), quoted_for_c(middle_of(built.record)));
     ++count_;
   }
 
@@ -157,7 +157,7 @@ class Writing {
     text += fmt::format("enum {{ architecture = {}, exact_architecture = {}, reads_output = {} }};\n",
                         target_.sm, target_.architecture_specific ? 1 : 0, reads_output() ? 1 : 0);
     for (const char* part : {"target", "toolchain"})
-      text += fmt::format("static const char {}_text[] = {};\n", part, quoted(inside(common.at(part))));
+      text += fmt::format("static const char {}_text[] = {};\n", part, quoted_for_c(inside(common.at(part))));
     write("candidates.h", text);
     for (const PlanRunnerText& part : plan_runner_texts) write(std::string(part.name), part.text);
   }

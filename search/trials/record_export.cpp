@@ -123,7 +123,7 @@ std::string kernel_tuner_of(const std::vector<StoredRecord>& records) {
   return document.dump(1) + "\n";
 }
 
-std::string quoted(const std::string& text) {
+std::string quoted_for_csv(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string inside;
   for (const char c : text) inside += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -141,7 +141,7 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
       "line,time,kernel,M,K,N,dtype,nnz,pattern,target,gpu,measure,recipe,status,us,us_min,us_p95,predicted_"
       "us,"
       "dense_us,dense,dense_of,compile_ms,registers,shared_bytes,spill_bytes,strategy";
-  for (const std::string& knob : knobs) text += "," + quoted(knob);
+  for (const std::string& knob : knobs) text += "," + quoted_for_csv(knob);
   text += "\n";
   for (const StoredRecord& stored : records) {
     const Record& r = stored.record;
@@ -153,24 +153,24 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
     const auto& us = r.microseconds;
     std::vector<std::string> cells{std::to_string(stored.line),
                                    r.time,
-                                   quoted(r.kernel),
+                                   quoted_for_csv(r.kernel),
                                    size("M"),
                                    size("K"),
                                    size("N"),
-                                   quoted(r.problem.word("dtype")),
+                                   quoted_for_csv(r.problem.word("dtype")),
                                    std::to_string(r.pattern.stored),
-                                   quoted(r.pattern.kind),
+                                   quoted_for_csv(r.pattern.kind),
                                    r.target.name,
-                                   quoted(r.target.gpu),
+                                   quoted_for_csv(r.target.gpu),
                                    r.measure,
-                                   quoted(r.recipe),
+                                   quoted_for_csv(r.recipe),
                                    std::string(name_of(r.status)),
                                    us ? fmt::format("{}", us->median) : "",
                                    us ? fmt::format("{}", us->minimum) : "",
                                    us ? fmt::format("{}", us->percentile_95) : "",
                                    cell(r.predicted_microseconds),
                                    dense != nullptr ? fmt::format("{}", dense->microseconds) : "",
-                                   dense != nullptr ? quoted(dense->name) : "",
+                                   dense != nullptr ? quoted_for_csv(dense->name) : "",
                                    dense != nullptr ? std::string(name_of(dense->whose)) : "",
                                    cell(r.compile_milliseconds),
                                    cell(r.registers),

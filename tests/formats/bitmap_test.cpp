@@ -5,6 +5,7 @@
 
 #include "formats/damage.h"
 #include "formats/generated_matrices.h"
+#include "formats/integers.h"
 
 namespace weft {
 namespace {
@@ -19,15 +20,11 @@ SparseTensor packed() {
               formats::bitmap());
 }
 
-std::vector<std::int32_t> integers(const SparseTensor& tensor, const std::string& name) {
-  const auto span = tensor.array(name).as<std::int32_t>();
-  return {span.begin(), span.end()};
-}
-
 TEST(Bitmap, HasABitForEachEntry) {
   const SparseTensor tensor = packed();
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 3, 4, 5, 5));
-  EXPECT_THAT(integers(tensor, "bits"), ElementsAre(INT32_MIN + 1, 1, 32, 0, 0, INT32_MIN, 0, 0));
+  EXPECT_THAT(test::integers_of_i32(tensor, "begin"), ElementsAre(0, 3, 4, 5, 5));
+  EXPECT_THAT(test::integers_of_i32(tensor, "bits"),
+              ElementsAre(INT32_MIN + 1, 1, 32, 0, 0, INT32_MIN, 0, 0));
   std::vector<std::vector<std::int64_t>> visited;
   tensor.walk([&](std::int64_t row, std::int64_t column, std::int64_t place) {
     visited.push_back({row, column, place});

@@ -17,6 +17,7 @@
 
 #include "formats/damage.h"
 #include "formats/generated_matrices.h"
+#include "formats/integers.h"
 
 namespace weft {
 namespace {
@@ -24,13 +25,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<std::int64_t> integers(const SparseTensor& tensor, const std::string& name) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 0; i < tensor.array(name).size(); ++i)
-    result.push_back(tensor.array(name).get_integer(i));
-  return result;
-}
 
 /// Rows 0, 2, 5, … of some blocks are empty, lists are uneven.
 WeightMatrix uneven(std::int64_t rows, std::int64_t columns, std::uint64_t seed, DType dtype) {
@@ -112,15 +106,15 @@ TEST(BlockFormats, GiveBackWhatHasNoRowsOrColumns) {
 }
 
 /// Rows {0, 9}, {}, {1}, {}, {5} of 10 columns; blocks of 4.
-WeightMatrix small() {
+WeightMatrix small_for_blocks() {
   return from_coordinates(5, 10, {0, 0, 2, 4}, {0, 9, 1, 5}, Array::of(std::vector<float>{1, 2, 3, 4}),
                           "small");
 }
 
 TEST(BlockFormats, BcsrLaysOutBlocks) {
-  const SparseTensor tensor = pack(small(), formats::bcsr(4));
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 2, 3));
-  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, 1));
+  const SparseTensor tensor = pack(small_for_blocks(), formats::bcsr(4));
+  EXPECT_THAT(test::integers(tensor, "begin"), ElementsAre(0, 2, 3));
+  EXPECT_THAT(test::integers(tensor, "column"), ElementsAre(0, 2, 1));
   EXPECT_THAT(tensor.array("values").shape(), ElementsAre(3, 4, 4));
   EXPECT_EQ(tensor.array("values").get(0), 1);
   EXPECT_EQ(tensor.array("values").get(9), 3);
@@ -135,16 +129,16 @@ TEST(BlockFormats, BcsrLaysOutBlocks) {
 }
 
 TEST(BlockFormats, BlockedEllPadsBlockRows) {
-  const SparseTensor tensor = pack(small(), formats::blocked_ell(4));
-  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, 1, -1));
+  const SparseTensor tensor = pack(small_for_blocks(), formats::blocked_ell(4));
+  EXPECT_THAT(test::integers(tensor, "column"), ElementsAre(0, 2, 1, -1));
   EXPECT_THAT(tensor.array("values").shape(), ElementsAre(4, 4, 4));
   EXPECT_EQ(tensor.array("values").get(32 + 1), 4);
 }
 
 TEST(BlockFormats, VectorWiseListsTheColumnsOfGroups) {
-  const SparseTensor tensor = pack(small(), formats::vector_wise({.rows = 8, .places = 16}));
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 1));
-  EXPECT_THAT(integers(tensor, "column"),
+  const SparseTensor tensor = pack(small_for_blocks(), formats::vector_wise({.rows = 8, .places = 16}));
+  EXPECT_THAT(test::integers(tensor, "begin"), ElementsAre(0, 1));
+  EXPECT_THAT(test::integers(tensor, "column"),
               ElementsAre(0, 1, 5, 9, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
   EXPECT_THAT(tensor.array("values").shape(), ElementsAre(1, 8, 16));
   EXPECT_FALSE(tensor.row_order().has_value());
@@ -172,8 +166,8 @@ TEST(BlockFormats, ValuesLieAsTensorCoresReadThem) {
     const auto bytes = static_cast<std::int64_t>(size_of(layout.dtype));
     const std::int64_t places = values.shape()[2];
     const Array dense = to_dense(weights);
-    const auto begin = integers(tensor, "begin");
-    const auto column = integers(tensor, "column");
+    const auto begin = test::integers(tensor, "begin");
+    const auto column = test::integers(tensor, "column");
     for (std::int64_t group = 0; group < 4; ++group) {
       for (std::int64_t block = begin[static_cast<std::size_t>(group)];
            block < begin[static_cast<std::size_t>(group) + 1]; ++block) {
@@ -283,7 +277,7 @@ TEST(GroupRows, GroupsThatKeepMoreComeFirst) {
 TEST(GroupRows, KeepsTheOrderOfWhatIsPackedAgain) {
   const SparseTensor tensor = pack(grouped(200, 300, 16, 0.3, 0.02, 9), formats::shfl_bw({.rows = 16}));
   const SparseTensor again = repack(tensor, tensor.format());
-  EXPECT_EQ(integers(tensor, "row_order"), integers(again, "row_order"));
+  EXPECT_EQ(test::integers(tensor, "row_order"), test::integers(again, "row_order"));
   EXPECT_TRUE(same_bits(tensor.array("values"), again.array("values")));
 }
 
@@ -315,7 +309,8 @@ TEST(GroupRows, IsQuick) {
 TEST(BlockFormats, RefuseSizesThatTheyDoNotHave) {
   for (const char* text : {"bcsr:b=3", "bcsr:b=512", "blocked_ell:b=0", "vector_wise:V=4", "shfl_bw:V=48",
                            "shfl_bw:k=8", "vector_wise:k=128", "shfl_bw:V=-8", "shfl_bw:index=8"}) {
-    EXPECT_THAT(message_of([&] { pack(small(), parse_format(text)); }), HasSubstr("a power of two from"))
+    EXPECT_THAT(message_of([&] { pack(small_for_blocks(), parse_format(text)); }),
+                HasSubstr("a power of two from"))
         << text;
   }
   const WeightMatrix wide = from_coordinates(1, 32769, {}, {}, Array(DType::f32, {0}), "wide");
@@ -326,7 +321,7 @@ TEST(BlockFormats, RefuseSizesThatTheyDoNotHave) {
 // ---- damage ----
 
 TEST(BlockFormats, CheckNamesWhatIsDamaged) {
-  const SparseTensor bcsr = pack(small(), formats::bcsr(4));
+  const SparseTensor bcsr = pack(small_for_blocks(), formats::bcsr(4));
   EXPECT_EQ(complaint(bcsr), "none");
   EXPECT_THAT(complaint(damaged(bcsr, "column", 1, 3)), HasSubstr("row 0, column[1] | column 12 | 0 to 9"));
   EXPECT_THAT(complaint(damaged(bcsr, "column", 1, 0)), HasSubstr("stored before"));
@@ -338,11 +333,11 @@ TEST(BlockFormats, CheckNamesWhatIsDamaged) {
   EXPECT_THAT(complaint(with_array(bcsr, "values", Array(DType::f32, {48}))),
               HasSubstr("array values | shape [48] | shape [3, 4, 4]"));
 
-  const SparseTensor ell = pack(small(), formats::blocked_ell(4));
+  const SparseTensor ell = pack(small_for_blocks(), formats::blocked_ell(4));
   EXPECT_THAT(complaint(damaged(ell, "values", 48, 1)), HasSubstr("values[48]"));
   EXPECT_THAT(complaint(damaged(ell, "column", 3, -2)), HasSubstr("or -1 for padding"));
 
-  const SparseTensor groups = pack(small(), formats::shfl_bw({.rows = 8, .places = 16}));
+  const SparseTensor groups = pack(small_for_blocks(), formats::shfl_bw({.rows = 8, .places = 16}));
   EXPECT_EQ(complaint(groups), "none");
   EXPECT_THAT(complaint(damaged(groups, "row_order", 1, 0)), HasSubstr("appears twice"));
   EXPECT_THAT(complaint(damaged(groups, "row_order", 1, -1)), HasSubstr("array row_order | 4 rows | 5 rows"));

@@ -12,6 +12,7 @@
 
 #include "formats/damage.h"
 #include "formats/generated_matrices.h"
+#include "formats/integers.h"
 
 namespace weft {
 namespace {
@@ -21,16 +22,10 @@ using ::testing::HasSubstr;
 
 const Format usual = parse_format("hb_ell:pairs=1"), deep = parse_format("hb_ell:k=128,pairs=1");
 
-std::vector<std::int64_t> integers(const SparseTensor& tensor, const std::string& name) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 0; i < tensor.array(name).size(); ++i)
-    result.push_back(tensor.array(name).get_integer(i));
-  return result;
-}
-
 /// The fours of each block row that have a column, by the blocks that these are in.
 std::vector<std::map<std::int64_t, int>> fours_of(const SparseTensor& tensor, std::int64_t slots) {
-  const std::vector<std::int64_t> begin = integers(tensor, "begin"), column = integers(tensor, "column");
+  const std::vector<std::int64_t> begin = test::integers(tensor, "begin"),
+                                  column = test::integers(tensor, "column");
   std::vector<std::map<std::int64_t, int>> result;
   for (std::size_t row = 0; row + 1 < begin.size(); ++row) {
     auto& blocks = result.emplace_back();
@@ -114,9 +109,9 @@ TEST(HbEllPairs, MostBlocksOfAPrunedMatrixFitTwoOfFour) {
 
 TEST(HbEllPairs, FoursHaveColumnsOfOneBlockAndTheCheckSaysSo) {
   const SparseTensor tensor = pack(random_matrix(40, 100, 0.4, 5, DType::f16), usual);
-  const std::vector<std::int64_t> column = integers(tensor, "column");
+  const std::vector<std::int64_t> column = test::integers(tensor, "column");
   std::set<std::int64_t> listed;
-  const std::int64_t of_first_row = integers(tensor, "begin")[1] * 64;
+  const std::int64_t of_first_row = test::integers(tensor, "begin")[1] * 64;
   for (std::int64_t slot = 0; slot < of_first_row; ++slot) {
     const std::int64_t found = column[static_cast<std::size_t>(slot)];
     EXPECT_TRUE(found < 0 || listed.insert(found).second) << "column " << found << " twice";

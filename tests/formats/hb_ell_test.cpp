@@ -15,6 +15,7 @@
 
 #include "formats/damage.h"
 #include "formats/generated_matrices.h"
+#include "formats/integers.h"
 
 namespace weft {
 namespace {
@@ -22,13 +23,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<std::int64_t> integers(const SparseTensor& tensor, const std::string& name) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 0; i < tensor.array(name).size(); ++i)
-    result.push_back(tensor.array(name).get_integer(i));
-  return result;
-}
 
 std::vector<double> values(const SparseTensor& tensor) {
   std::vector<double> result;
@@ -58,23 +52,23 @@ std::vector<Format> every_form() {
 
 /// Blocks of 2: a full one; one with an entry a row, in other columns; one with an entry in its second row;
 /// two at the edge, of which one has a single row and column.
-WeightMatrix small() {
+WeightMatrix small_for_hb_ell() {
   return from_coordinates(5, 7, {0, 0, 0, 1, 1, 1, 3, 4, 4}, {0, 1, 4, 0, 1, 5, 2, 3, 6},
                           Array::of(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}), "small");
 }
 
 TEST(HbEll, StoresEllBlocksFirstAndDenseOnesBehind) {
-  const SparseTensor tensor = pack(small(), formats::hb_ell({.size = 2}));
-  EXPECT_THAT(integers(tensor, "brow_ptr"), ElementsAre(0, 2, 3, 5));
-  EXPECT_THAT(integers(tensor, "bridx"), ElementsAre(0, 0, 1, 2, 2));
-  EXPECT_THAT(integers(tensor, "bcidx"), ElementsAre(0, 2, 1, 1, 3));
-  EXPECT_THAT(integers(tensor, "bcols"), ElementsAre(2, 1, 1, 1, 1));
-  EXPECT_THAT(integers(tensor, "brow_valptr"), ElementsAre(8, 0, 2, 4, 6, 12));
-  EXPECT_THAT(integers(tensor, "offset"), ElementsAre(0, 1, 0, 0, 1, 0, 0, 0));
+  const SparseTensor tensor = pack(small_for_hb_ell(), formats::hb_ell({.size = 2}));
+  EXPECT_THAT(test::integers(tensor, "brow_ptr"), ElementsAre(0, 2, 3, 5));
+  EXPECT_THAT(test::integers(tensor, "bridx"), ElementsAre(0, 0, 1, 2, 2));
+  EXPECT_THAT(test::integers(tensor, "bcidx"), ElementsAre(0, 2, 1, 1, 3));
+  EXPECT_THAT(test::integers(tensor, "bcols"), ElementsAre(2, 1, 1, 1, 1));
+  EXPECT_THAT(test::integers(tensor, "brow_valptr"), ElementsAre(8, 0, 2, 4, 6, 12));
+  EXPECT_THAT(test::integers(tensor, "offset"), ElementsAre(0, 1, 0, 0, 1, 0, 0, 0));
   EXPECT_THAT(values(tensor), ElementsAre(3, 6, 0, 7, 8, 0, 9, 0, 1, 2, 4, 5));
   EXPECT_EQ(tensor.row_levels(), 2U);
-  const SparseTensor halves = pack(small(), formats::hb_ell({.size = 2, .offset = 4}));
-  EXPECT_THAT(integers(halves, "offset"), ElementsAre(16, 0, 1, 0))
+  const SparseTensor halves = pack(small_for_hb_ell(), formats::hb_ell({.size = 2, .offset = 4}));
+  EXPECT_THAT(test::integers(halves, "offset"), ElementsAre(16, 0, 1, 0))
       << "two in a byte, the first in its low half";
   EXPECT_TRUE(same_bits(halves.array("values"), tensor.array("values")));
 }
@@ -83,10 +77,10 @@ TEST(HbEll, PadsWithTheLastOffsetOfTheRow) {
   const WeightMatrix weights = from_coordinates(3, 20, {0, 0, 0, 1, 1}, {2, 5, 9, 4, 11},
                                                 Array::of(std::vector<float>{1, 2, 3, 4, 5}), "padded");
   const SparseTensor tensor = pack(weights, formats::hb_ell());
-  EXPECT_THAT(integers(tensor, "bcols"), ElementsAre(3));
-  const std::vector<std::int64_t> offset = integers(tensor, "offset");
+  EXPECT_THAT(test::integers(tensor, "bcols"), ElementsAre(3));
+  const std::vector<std::int64_t> offset = test::integers(tensor, "offset");
   EXPECT_THAT(std::vector(offset.begin(), offset.begin() + 9), ElementsAre(2, 5, 9, 4, 11, 11, 0, 0, 0));
-  EXPECT_THAT(integers(pack(weights, formats::hb_ell({.step = 4})), "bcols"), ElementsAre(4));
+  EXPECT_THAT(test::integers(pack(weights, formats::hb_ell({.step = 4})), "bcols"), ElementsAre(4));
 }
 
 /// A block of 16 in which `entries` are stored, none of its rows longer than `longest`.
@@ -103,7 +97,7 @@ WeightMatrix block(std::int64_t entries, std::int64_t longest) {
 
 TEST(HbEll, IsDenseBelowAQuarterOfZeros) {
   const auto width = [](std::int64_t entries, std::int64_t longest, std::int64_t step) {
-    return integers(pack(block(entries, longest), formats::hb_ell({.step = step})), "bcols").front();
+    return test::integers(pack(block(entries, longest), formats::hb_ell({.step = step})), "bcols").front();
   };
   EXPECT_EQ(width(192, 12, 1), 12) << "a quarter of 256 is zero";
   EXPECT_EQ(width(193, 13, 1), 16);
@@ -142,7 +136,7 @@ TEST(HbEll, LeavesOutZerosButNotNegativeOnes) {
   const WeightMatrix weights = from_coordinates(2, 40, {0, 0, 1}, {3, 35, 20},
                                                 Array::of(std::vector<float>{0.0F, -0.0F, 0.0F}), "zeros");
   const SparseTensor tensor = pack(weights, formats::hb_ell());
-  EXPECT_THAT(integers(tensor, "bcidx"), ElementsAre(2));
+  EXPECT_THAT(test::integers(tensor, "bcidx"), ElementsAre(2));
   std::int64_t visits = 0;
   tensor.walk([&](std::int64_t row, std::int64_t column, std::int64_t) {
     EXPECT_EQ(row, 0);
@@ -153,9 +147,9 @@ TEST(HbEll, LeavesOutZerosButNotNegativeOnes) {
 }
 
 TEST(HbEll, OneWidthForAllStoresEveryBlock) {
-  const SparseTensor tensor = pack(small(), formats::hb_ell({.size = 4, .uniform = true}));
-  EXPECT_THAT(integers(tensor, "bcidx"), ElementsAre(0, 1, 0, 1));
-  EXPECT_THAT(integers(tensor, "bcols"), ElementsAre(2, 2, 2, 2));
+  const SparseTensor tensor = pack(small_for_hb_ell(), formats::hb_ell({.size = 4, .uniform = true}));
+  EXPECT_THAT(test::integers(tensor, "bcidx"), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(test::integers(tensor, "bcols"), ElementsAre(2, 2, 2, 2));
 }
 
 TEST(HbEll, OneWidthInStepsComesInPieces) {
@@ -164,9 +158,9 @@ TEST(HbEll, OneWidthInStepsComesInPieces) {
       from_coordinates(2, 9, {0, 0, 0, 0, 0, 1, 1, 1}, {0, 1, 3, 5, 7, 2, 6, 8},
                        Array::of(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}), "two rows");
   const SparseTensor packed = pack(weights, formats::hb_ell({.size = 8, .step = 2, .uniform = true}));
-  EXPECT_THAT(integers(packed, "brow_ptr"), ElementsAre(0, 6));
-  EXPECT_THAT(integers(packed, "bcidx"), ElementsAre(0, 0, 0, 1, 1, 1));
-  EXPECT_THAT(integers(packed, "bcols"), ElementsAre(2, 2, 2, 2, 2, 2));
+  EXPECT_THAT(test::integers(packed, "brow_ptr"), ElementsAre(0, 6));
+  EXPECT_THAT(test::integers(packed, "bcidx"), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(test::integers(packed, "bcols"), ElementsAre(2, 2, 2, 2, 2, 2));
   const std::vector<double> stored = values(packed);
   EXPECT_THAT(std::vector<double>(stored.begin(), stored.begin() + 4), ElementsAre(1, 2, 6, 7));
   EXPECT_THAT(std::vector<double>(stored.begin() + 16, stored.begin() + 20), ElementsAre(3, 4, 0, 0));
@@ -175,10 +169,11 @@ TEST(HbEll, OneWidthInStepsComesInPieces) {
 }
 
 TEST(HbEll, StoresEveryBlockWhereAsked) {
-  const SparseTensor tensor = pack(small(), every(formats::hb_ell({.size = 2}), 2));
-  EXPECT_THAT(integers(tensor, "brow_ptr"), ElementsAre(0, 4, 8, 12, 16));
-  EXPECT_THAT(integers(tensor, "bcols"), ElementsAre(2, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0));
-  EXPECT_TRUE(same_bits(tensor.array("values"), pack(small(), formats::hb_ell({.size = 2})).array("values")));
+  const SparseTensor tensor = pack(small_for_hb_ell(), every(formats::hb_ell({.size = 2}), 2));
+  EXPECT_THAT(test::integers(tensor, "brow_ptr"), ElementsAre(0, 4, 8, 12, 16));
+  EXPECT_THAT(test::integers(tensor, "bcols"), ElementsAre(2, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0));
+  EXPECT_TRUE(same_bits(tensor.array("values"),
+                        pack(small_for_hb_ell(), formats::hb_ell({.size = 2})).array("values")));
   EXPECT_THAT(complaint(damaged(tensor, "bcidx", 5, 2)), HasSubstr("bcidx[5] | 2 | 1"));
   EXPECT_THAT(complaint(damaged(tensor, "brow_ptr", 1, 3)), HasSubstr("brow_ptr[1] | 3 | 4"));
   EXPECT_THAT(complaint(damaged(tensor, "bridx", 5, 0)), HasSubstr("bridx[5] | 0 | 1"));
@@ -224,7 +219,7 @@ TEST(HbEll, IsPackedQuickly) {
 }
 
 TEST(HbEll, CheckNamesWhatIsDamaged) {
-  const SparseTensor tensor = pack(small(), formats::hb_ell({.size = 2}));
+  const SparseTensor tensor = pack(small_for_hb_ell(), formats::hb_ell({.size = 2}));
   EXPECT_EQ(complaint(tensor), "none");
   EXPECT_THAT(complaint(damaged(tensor, "bcols", 1, 3)), HasSubstr("bcols[1] | 3 | 0 to 2"));
   EXPECT_THAT(complaint(damaged(tensor, "bcols", 1, -1)), HasSubstr("bcols[1]"));
@@ -260,7 +255,7 @@ TEST(HbEll, RefusesParametersThatItDoesNotHave) {
        {"hb_ell:b=32", "hb_ell:offset=2", "hb_ell:step=8", "hb_ell:uniform=2", "hb_ell:every=3",
         "hb_ell:every=4,uniform=1", "hb_ell:pairs=2", "hb_ell:pairs=1,every=8", "hb_ell:pairs=1,b=8",
         "hb_ell:pairs=1,V=32", "hb_ell:pairs=1,k=32", "hb_ell:k=64", "hb_ell:V=16"})
-    EXPECT_THROW(pack(small(), parse_format(text)), UserError) << text;
+    EXPECT_THROW(pack(small_for_hb_ell(), parse_format(text)), UserError) << text;
   EXPECT_EQ(formats::hb_ell({.offset = 4, .uniform = true}).text(), "hb_ell:offset=4,uniform=1");
 }
 

@@ -7,6 +7,7 @@
 
 #include "formats/damage.h"
 #include "formats/generated_matrices.h"
+#include "formats/integers.h"
 
 namespace weft {
 namespace {
@@ -19,11 +20,6 @@ using ::testing::Not;
 WeightMatrix small() {
   return from_coordinates(4, 5, {0, 0, 2, 2, 2, 3}, {0, 2, 1, 3, 4, 0},
                           Array::of(std::vector<float>{1, 2, 3, 4, 5, 6}), "small");
-}
-
-std::vector<std::int32_t> integers(const SparseTensor& tensor, const std::string& name) {
-  const auto span = tensor.array(name).as<std::int32_t>();
-  return {span.begin(), span.end()};
 }
 
 std::vector<float> floats(const SparseTensor& tensor) {
@@ -78,42 +74,42 @@ TEST(Pack, WalkVisitsEachStoredPlaceOnceAndNoPadding) {
 
 TEST(Pack, CsrLaysOutRows) {
   const SparseTensor tensor = pack(small(), formats::csr());
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 2, 2, 5, 6));
-  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, 0));
+  EXPECT_THAT(test::integers_of_i32(tensor, "begin"), ElementsAre(0, 2, 2, 5, 6));
+  EXPECT_THAT(test::integers_of_i32(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, 0));
   EXPECT_THAT(floats(tensor), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(tensor.bytes(), (5U + 6U + 6U) * 4U);
 }
 
 TEST(Pack, CscLaysOutColumns) {
   const SparseTensor tensor = pack(small(), formats::csc());
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 2, 3, 4, 5, 6));
-  EXPECT_THAT(integers(tensor, "row"), ElementsAre(0, 3, 2, 0, 2, 2));
+  EXPECT_THAT(test::integers_of_i32(tensor, "begin"), ElementsAre(0, 2, 3, 4, 5, 6));
+  EXPECT_THAT(test::integers_of_i32(tensor, "row"), ElementsAre(0, 3, 2, 0, 2, 2));
   EXPECT_THAT(floats(tensor), ElementsAre(1, 6, 3, 2, 4, 5));
 }
 
 TEST(Pack, CooLaysOutEntries) {
   const SparseTensor tensor = pack(small(), formats::coo());
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 6));
-  EXPECT_THAT(integers(tensor, "row"), ElementsAre(0, 0, 2, 2, 2, 3));
-  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, 0));
+  EXPECT_THAT(test::integers_of_i32(tensor, "begin"), ElementsAre(0, 6));
+  EXPECT_THAT(test::integers_of_i32(tensor, "row"), ElementsAre(0, 0, 2, 2, 2, 3));
+  EXPECT_THAT(test::integers_of_i32(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, 0));
 }
 
 TEST(Pack, EllPadsWithMinusOneAndZero) {
   const SparseTensor tensor = pack(small(), formats::ell());
-  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, -1, -1, -1, -1, 1, 3, 4, 0, -1, -1));
+  EXPECT_THAT(test::integers_of_i32(tensor, "column"), ElementsAre(0, 2, -1, -1, -1, -1, 1, 3, 4, 0, -1, -1));
   EXPECT_THAT(floats(tensor), ElementsAre(1, 2, 0, 0, 0, 0, 3, 4, 5, 6, 0, 0));
   EXPECT_TRUE(tensor.array("values").is_zero_bits(2));
 }
 
 TEST(Pack, PaddedCsrFillsRowsUpToGroups) {
   const SparseTensor tensor = pack(small(), formats::padded_csr({.pad = 2}));
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 1, 1, 3, 4));
-  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, -1, 0, -1));
+  EXPECT_THAT(test::integers_of_i32(tensor, "begin"), ElementsAre(0, 1, 1, 3, 4));
+  EXPECT_THAT(test::integers_of_i32(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, -1, 0, -1));
   EXPECT_THAT(floats(tensor), ElementsAre(1, 2, 3, 4, 5, 0, 6, 0));
   EXPECT_TRUE(tensor.array("values").is_zero_bits(5));
   const SparseTensor blocked = pack(small(), formats::padded_csr({.pad = 2, .block = 3}));
-  EXPECT_THAT(integers(blocked, "begin"), ElementsAre(0, 1, 1, 1, 1, 2, 3, 4, 4));
-  EXPECT_THAT(integers(blocked, "column"), ElementsAre(0, 2, 1, -1, 0, 1, 0, -1));
+  EXPECT_THAT(test::integers_of_i32(blocked, "begin"), ElementsAre(0, 1, 1, 1, 1, 2, 3, 4, 4));
+  EXPECT_THAT(test::integers_of_i32(blocked, "column"), ElementsAre(0, 2, 1, -1, 0, 1, 0, -1));
   EXPECT_THAT(floats(blocked), ElementsAre(1, 2, 3, 0, 4, 5, 6, 0));
   EXPECT_EQ(pack(small(), parse_format("padded_csr")).array("values").size(), 12);
   EXPECT_THAT(message_of([] { pack(small(), formats::padded_csr({.pad = 0})); }), HasSubstr("1 to 1024"));
@@ -122,9 +118,9 @@ TEST(Pack, PaddedCsrFillsRowsUpToGroups) {
 TEST(Pack, PaddedCsrFillsBlocksOfRows) {
   // Rows of 2, 0, 3 and 1 entries need 1, 0, 2 and 1 groups of two places.
   const SparseTensor tensor = pack(small(), formats::padded_csr({.pad = 2, .fill = 3}));
-  EXPECT_THAT(integers(tensor, "row_order"), ElementsAre(1, 2, 0, 3));
-  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 0, 3, 4, 6));
-  EXPECT_THAT(integers(tensor, "column"), ElementsAre(1, 3, 4, -1, -1, -1, 0, 2, 0, -1, -1, -1));
+  EXPECT_THAT(test::integers_of_i32(tensor, "row_order"), ElementsAre(1, 2, 0, 3));
+  EXPECT_THAT(test::integers_of_i32(tensor, "begin"), ElementsAre(0, 0, 3, 4, 6));
+  EXPECT_THAT(test::integers_of_i32(tensor, "column"), ElementsAre(1, 3, 4, -1, -1, -1, 0, 2, 0, -1, -1, -1));
   EXPECT_THAT(floats(tensor), ElementsAre(3, 4, 5, 0, 0, 0, 1, 2, 6, 0, 0, 0));
   EXPECT_EQ(pack(small(), parse_format("padded_csr:pad=1,fill=100")).array("values").size(), 100);
   EXPECT_THAT(message_of([] { pack(small(), formats::padded_csr({.pad = 2, .fill = 1})); }),

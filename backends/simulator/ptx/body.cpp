@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::string_view statements =
     "an instruction, a label, '{', '}', or one of .reg .param .local .shared .pragma .loc";
-constexpr std::int64_t largest_int = std::numeric_limits<int>::max();
 
 class BodyReader {
  public:

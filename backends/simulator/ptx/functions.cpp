@@ -9,8 +9,6 @@
 namespace weft::simulator::ptx {
 namespace {
 
-constexpr std::int64_t largest_int = std::numeric_limits<int>::max();
-
 class FunctionReader {
  public:
   FunctionReader(Lexer& lexer, Names& names, Module& module, bool is_entry)

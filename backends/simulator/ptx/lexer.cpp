@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::size_t longest_shown = 60;  // characters
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

@@ -6,6 +6,10 @@
 
 namespace weft::simulator::ptx {
 
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 struct Token {
   enum class Kind {
     end,

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,6 +103,8 @@ struct Operand {
   std::vector<Operand> elements;
 };
 
+/// Of what the text counts and this program keeps as an int.
+constexpr std::int64_t largest_int = std::numeric_limits<int>::max();
 /// Of Instruction::used_bytes: a load that uses all that it reads.
 constexpr std::uint32_t all_bytes = ~std::uint32_t{0};
 

@@ -11,10 +11,6 @@ namespace {
 constexpr std::size_t deepest_scope = 32;  // braces within braces
 constexpr std::size_t most_digits = 7;     // digits of a number in a range of registers
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 struct Split {
   std::string_view prefix;
   std::uint32_t number = 0;

@@ -10,12 +10,13 @@ namespace {
 
 using namespace recipe_knobs;
 
-constexpr std::array<std::string_view, 2> sharers{"panels", "rows"};
+constexpr std::array<std::string_view, 2> sharers_of_code{"panels", "rows"};
 constexpr std::int64_t most_rows_of_block = VectorRegisters{VectorRegisters::widest}.sums();
 
-constexpr auto cpu_code_list = list_of(
-    knob_of<&CpuCode::rows>("rows", most_rows_of_block), knob_of<&CpuCode::columns>("columns", most_tile),
-    knob_of<&CpuCode::lines>("lines", most_tile), knob_of<&CpuCode::threads>("threads", 1, 1, sharers));
+constexpr auto cpu_code_list =
+    list_of(knob_of<&CpuCode::rows>("rows", most_rows_of_block),
+            knob_of<&CpuCode::columns>("columns", most_tile), knob_of<&CpuCode::lines>("lines", most_tile),
+            knob_of<&CpuCode::threads>("threads", 1, 1, sharers_of_code));
 
 using namespace bounds;
 
@@ -85,8 +86,8 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
   return choices;
 }
 
-std::optional<KnobValues> choose(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                                 const Target& target) {
+std::optional<KnobValues> choose_code(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
+                                      const Target& target) {
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   return values_of(cpu_code_knobs(),
                    chosen_for({}, nest, algorithm, weights->array("values").size(), target));
@@ -113,7 +114,7 @@ Recipe cpu_code_recipe() {
           "cpu_code:columns=32",
       .why_not = why_no_code,
       .choices = choices_of_code,
-      .choose = choose,
+      .choose = choose_code,
       .write = written<CpuCode, cpu_code, cpu_code_knobs>,
       .time = time_of_cpu_code,
   };

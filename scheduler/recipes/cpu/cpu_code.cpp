@@ -12,7 +12,7 @@ namespace {
 
 using bounds::filled_up;
 
-const RecipeNeeds needs{"cpu_code", "csr", "formats::csr()"};
+const RecipeNeeds cpu_code_needs{"cpu_code", "csr", "formats::csr()"};
 
 constexpr std::int64_t most_entries = 500'000;  ///< as bake_values takes on a CPU
 constexpr std::int64_t most_panels =
@@ -43,9 +43,9 @@ bool has_lines(const CpuNest& nest) {
 }
 
 /// The steps of a point.
-class Steps {
+class CodeSteps {
  public:
-  Steps(Schedule schedule, const CpuNest& nest, const CpuCode& knobs)
+  CodeSteps(Schedule schedule, const CpuNest& nest, const CpuCode& knobs)
       : schedule_(std::move(schedule)),
         nest_(nest),
         knobs_(knobs),
@@ -151,13 +151,14 @@ bool is_code_less(const Algorithm& algorithm, const CpuNest& nest, std::int64_t 
 
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                        const CpuCode& knobs) {
-  require_format(needs, algorithm, weights.get(), [](const Format& format) { return format.name == "csr"; });
-  const std::string given = require_in_range(needs.name, cpu_code_knobs(), knobs);
+  require_format(cpu_code_needs, algorithm, weights.get(),
+                 [](const Format& format) { return format.name == "csr"; });
+  const std::string given = require_in_range(cpu_code_needs.name, cpu_code_knobs(), knobs);
   const std::string reason =
       why_no_cpu_code(algorithm, weights->format(), weights->array("values").size(), target);
   if (!reason.empty())
     refuse_recipe(
-        needs, algorithm, reason,
+        cpu_code_needs, algorithm, reason,
         fmt::format("f32 weights of at most {} entries and a product or a convolution, on a CPU with AVX2 or "
                     "AVX-512; else cpu_rows or default_schedule(algorithm, weights, target)",
                     most_entries));
@@ -175,8 +176,8 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
         "knobs of cpu_code do not fit the processor", algorithm.text(),
         fmt::format("columns = {}", chosen.columns),
         fmt::format("a multiple of {}, the elements of its vectors", registers_of(target).lanes()));
-  return with_recipe_named(needs.name, given, [&] {
-    return Steps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
+  return with_recipe_named(cpu_code_needs.name, given, [&] {
+    return CodeSteps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
   });
 }
 

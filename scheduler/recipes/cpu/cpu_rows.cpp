@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-const RecipeNeeds needs{"cpu_rows", "csr or dense", "formats::csr()"};
+const RecipeNeeds cpu_rows_needs{"cpu_rows", "csr or dense", "formats::csr()"};
 
 bool is_taken(const Format& format) {
   return format.name == "csr" || format.name == "dense";
@@ -17,9 +17,9 @@ bool is_taken(const Format& format) {
 constexpr std::int64_t least_gathered = 8;
 
 /// The steps of a point.
-class Steps {
+class RowSteps {
  public:
-  Steps(Schedule schedule, CpuNest nest, const CpuRows& knobs)
+  RowSteps(Schedule schedule, CpuNest nest, const CpuRows& knobs)
       : schedule_(std::move(schedule)), nest_(std::move(nest)), knobs_(knobs) {}
 
   Schedule operator()() && {
@@ -132,17 +132,17 @@ void require_together(const CpuRows& knobs, const CpuNest& nest, const Algorithm
 
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                        const CpuRows& knobs) {
-  require_format(needs, algorithm, weights.get(), is_taken);
-  const std::string given = require_in_range(needs.name, cpu_rows_knobs(), knobs);
-  if (target.is_gpu()) refuse_recipe(needs, algorithm, "the target " + target.name, "cpu");
+  require_format(cpu_rows_needs, algorithm, weights.get(), is_taken);
+  const std::string given = require_in_range(cpu_rows_needs.name, cpu_rows_knobs(), knobs);
+  if (target.is_gpu()) refuse_recipe(cpu_rows_needs, algorithm, "the target " + target.name, "cpu");
   CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   if (nest.rows.empty())
-    refuse_recipe(needs, algorithm, "no rows of the weights by which the results go",
+    refuse_recipe(cpu_rows_needs, algorithm, "no rows of the weights by which the results go",
                   "a product or a convolution, or default_schedule(algorithm, weights, target)");
   const CpuRows chosen = chosen_for(knobs, nest, algorithm, entries_of_row(*weights), target);
   require_together(chosen, nest, algorithm);
-  return with_recipe_named(needs.name, given, [&] {
-    return Steps(Schedule(std::move(algorithm), std::move(weights), target), std::move(nest), chosen)();
+  return with_recipe_named(cpu_rows_needs.name, given, [&] {
+    return RowSteps(Schedule(std::move(algorithm), std::move(weights), target), std::move(nest), chosen)();
   });
 }
 

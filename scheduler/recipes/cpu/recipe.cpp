@@ -8,13 +8,14 @@ namespace {
 using namespace recipe_knobs;
 
 constexpr std::array<std::string_view, 3> copies{"none", "panel", "image"};
-constexpr std::array<std::string_view, 2> orders{"panels", "rows"}, sharers{"panels", "rows"};
-constexpr std::int64_t most_lines = 64, most_groups = 32;
+constexpr std::array<std::string_view, 2> orders{"panels", "rows"}, sharers_of_rows{"panels", "rows"};
+constexpr std::int64_t most_rows_together = 64, most_groups = 32;
 
-constexpr auto cpu_rows_list = list_of(
-    knob_of<&CpuRows::panel>("panel", most_tile), knob_of<&CpuRows::rows>("rows", most_lines),
-    knob_of<&CpuRows::groups>("groups", most_groups), knob_of<&CpuRows::copy>("copy", 1, 1, copies),
-    knob_of<&CpuRows::order>("order", 1, 1, orders), knob_of<&CpuRows::threads>("threads", 1, 1, sharers));
+constexpr auto cpu_rows_list =
+    list_of(knob_of<&CpuRows::panel>("panel", most_tile), knob_of<&CpuRows::rows>("rows", most_rows_together),
+            knob_of<&CpuRows::groups>("groups", most_groups), knob_of<&CpuRows::copy>("copy", 1, 1, copies),
+            knob_of<&CpuRows::order>("order", 1, 1, orders),
+            knob_of<&CpuRows::threads>("threads", 1, 1, sharers_of_rows));
 
 using namespace bounds;
 
@@ -59,8 +60,8 @@ Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, c
   return parts.total();
 }
 
-std::optional<KnobValues> choose(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                                 const Target& target) {
+std::optional<KnobValues> choose_rows(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
+                                      const Target& target) {
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   return values_of(cpu_rows_knobs(), chosen_for({}, nest, algorithm, entries_of_row(*weights), target));
 }
@@ -86,7 +87,7 @@ Recipe cpu_rows_recipe() {
           "cpu_rows:panel=32,copy=panel",
       .why_not = why_no_cpu_rows,
       .choices = cpu_rows_choices,
-      .choose = choose,
+      .choose = choose_rows,
       .write = written<CpuRows, cpu_rows, cpu_rows_knobs>,
       .time = time_of_cpu_rows,
   };

@@ -15,11 +15,9 @@ namespace {
 
 using namespace grouped;
 
-constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr std::int64_t tallest = 256;  ///< rows of a tile, where the weights ask for no groups
 constexpr std::int64_t mma_k8 = number_of(ShflBwInstruction::mma_m16n8k8);
 constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
-constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
 
 /// Whether columns beside one another lie so in the dense operand, two at least.
 bool runs_of(const Algorithm& algorithm) {
@@ -56,7 +54,7 @@ class Choices {
     Values instructions;
     if (halves_ && !pairs_) instructions.push_back(mma_k8);
     if (ahead) instructions.push_back(mma_k16);
-    if (hopper) instructions.push_back(wgmma);
+    if (hopper) instructions.push_back(wgmma_number);
     return {
         {"tile_m", {16, 32, 64, 128, 256}},
         {"tile_n", {64, 128, 256, 512}},
@@ -70,7 +68,7 @@ class Choices {
         {"consumer_registers", roles ? Values{0, 152, 208} : Values{0}},
         {"groups", {1, 2, 4}},
         {"line", {16, 32, 64}},
-        {"blocks", {0, processors, 2 * processors}},
+        {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
   }
 
@@ -85,7 +83,7 @@ class Choices {
 
   std::vector<Constraint> preferences() const {
     Conditions list;
-    const Expr by_warpgroups = ir::equal(v("instruction"), wgmma);
+    const Expr by_warpgroups = ir::equal(v("instruction"), wgmma_number);
     if (target_.sm >= 80)
       list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, mma_k16,
                    v("instruction"));
@@ -113,7 +111,7 @@ class Choices {
                    tiles());
       list.everywhere();
       list.at_most("shared sums", "tiles that leave processors without one", "tiles",
-                   (v("groups") - 1) * tiles(), 2 * processors);
+                   (v("groups") - 1) * tiles(), 2 * measured_processors);
     }
     return list.take();
   }
@@ -143,9 +141,10 @@ class Choices {
 
   void instruction(Conditions& list) const {
     const Expr kind = v("instruction");
-    list.at_most("instruction", "the architecture that has the instruction, with 1 for sm_90a", {},
-                 ir::select(ir::equal(kind, wgmma), 901, ir::select(ir::equal(kind, mma_k16), 800, 750)),
-                 target_.sm * 10 + (target_.architecture_specific ? 1 : 0));
+    list.at_most(
+        "instruction", "the architecture that has the instruction, with 1 for sm_90a", {},
+        ir::select(ir::equal(kind, wgmma_number), 901, ir::select(ir::equal(kind, mma_k16), 800, 750)),
+        target_.sm * 10 + (target_.architecture_specific ? 1 : 0));
     list.divides("rows of an instruction", "rows of a warp that no instruction takes",
                  ir::select(by_warpgroups(), 64, 16), v("warp_m"));
   }
@@ -286,9 +285,10 @@ class Choices {
   bool runs_;
   bool halves_;
   std::vector<std::int64_t> places_{16, 32, 64};
-  Tile<Expr> tile_{
-      pairs_,     ir::equal(v("instruction"), wgmma), v("tile_m"), v("tile_n"), v("tile_k"), v("warp_m"),
-      v("warp_n")};
+  Tile<Expr> tile_{pairs_,      ir::equal(v("instruction"), wgmma_number),
+                   v("tile_m"), v("tile_n"),
+                   v("tile_k"), v("warp_m"),
+                   v("warp_n")};
 };
 
 }  // namespace

@@ -7,7 +7,6 @@ namespace {
 
 using grouped::rows_of_warpgroup;
 
-constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
 /// Elements of tiles of which a multiprocessor holds several, one or two, and one.
 constexpr std::int64_t small_tile = 4096, middle_tile = 8192, large_tile = 16'384;
 
@@ -113,7 +112,7 @@ class Measured {
   Conditions& list_;
   bool warpgroups_;
   Expr area_ = v("tile_m") * v("tile_n");
-  Expr by_warpgroups_ = ir::equal(v("instruction"), wgmma);
+  Expr by_warpgroups_ = ir::equal(v("instruction"), wgmma_number);
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // space and their bound.
 #pragma once
 
+#include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/number.h>
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace weft::grouped {
 
 inline constexpr std::int64_t rows_of_warp = 16, rows_of_warpgroup = 64;
-inline constexpr std::int64_t lanes_of_warp = 32, warps_of_warpgroup = 4;
+using recipe_knobs::lanes_of_warp;
+inline constexpr std::int64_t warps_of_warpgroup = 4;
 inline constexpr std::int64_t bytes_of_element = 2;
 /// Runs of 16 bytes: what one asynchronous copy moves.
 inline constexpr std::int64_t columns_of_run = 8;

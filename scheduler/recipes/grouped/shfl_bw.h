@@ -19,6 +19,8 @@ enum class ShflBwInstruction : std::uint8_t {
   wgmma,         ///< instructions of warpgroups, sm_90a; with as many columns as fit
 };
 
+inline constexpr std::int64_t wgmma_number = number_of(ShflBwInstruction::wgmma);
+
 /// Numbers of the recipe; those without a value are left to it.
 struct ShflBwKnobs {
   std::optional<std::int64_t> tile_m =

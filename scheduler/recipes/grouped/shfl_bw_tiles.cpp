@@ -10,9 +10,8 @@ namespace {
 
 using grouped::columns_of_run, grouped::most_sums, grouped::rows_of_warpgroup;
 
-constexpr std::int64_t least_columns = 64;
+constexpr std::int64_t least_columns_of_tile = 64;
 constexpr std::int64_t columns_of_small = 128;  ///< a tile of one warpgroup leaves room for others
-constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr double worth_smaller_tiles = 0.88;
 /// Columns of a list up to which large tiles of 32 places pay: fewer are padding, and the first product
 /// begins sooner.
@@ -49,7 +48,7 @@ bool has_plain_columns(const Algorithm& algorithm, const GatheredProduct& loops)
   });
 }
 
-struct Tile {
+struct TileSize {
   std::int64_t rows = 0, columns = 0;
 
   bool is_widest() const { return rows == rows_of_warpgroup && rows * columns == most_sums; }
@@ -68,12 +67,12 @@ class TileChoices {
                 static_cast<double>(group_ * std::max<std::int64_t>(1, ceil_divide(rows_, group_)))) {}
 
   /// The largest tile of those that take about the same time.
-  Tile cheapest() const {
-    Tile best;
+  TileSize cheapest() const {
+    TileSize best;
     for (std::int64_t rows = group_; rows >= rows_of_warpgroup; rows /= 2) {
-      const std::int64_t least = rows == rows_of_warpgroup ? least_columns : columns_of_small;
+      const std::int64_t least = rows == rows_of_warpgroup ? least_columns_of_tile : columns_of_small;
       for (std::int64_t width = most_sums / rows; width >= least; width /= 2) {
-        const Tile tile{rows, width};
+        const TileSize tile{rows, width};
         const bool too_wide = width > least && width >= 2 * columns_;
         if (too_wide || (tile.is_small() && turns(tile) > most_turns_of_small && best.rows > 0)) continue;
         if (best.rows == 0 || clocks(tile) < worth_smaller_tiles * clocks(best)) best = tile;
@@ -82,16 +81,16 @@ class TileChoices {
     return best;
   }
 
-  std::int64_t count(const Tile& tile) const {
+  std::int64_t count(const TileSize& tile) const {
     return ceil_divide(rows_, tile.rows) * ceil_divide(columns_, tile.columns);
   }
 
  private:
-  std::int64_t turns(const Tile& tile) const { return ceil_divide(count(tile), processors); }
+  std::int64_t turns(const TileSize& tile) const { return ceil_divide(count(tile), measured_processors); }
 
   /// What the processor with the most tiles takes: it copies for all of them, and waits for the first copies
   /// and for the results of those that are not there at the same time.
-  double clocks(const Tile& tile) const {
+  double clocks(const TileSize& tile) const {
     constexpr double stored_a_clock = 6, until_first = 1000;  // bytes; clocks
     const double copied =
         2 * places_ * static_cast<double>(tile.rows + tile.columns) / measured_device.copied_a_clock;
@@ -115,28 +114,28 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
   const bool has_choice = target.name == "sm_90a" && group >= rows_of_warpgroup && given.empty();
   if (!has_choice || !has_plain_columns(algorithm, loops)) return knobs;
   const TileChoices tiles(weights, extent_of(algorithm, loops.columns.front()).value);
-  const Tile tile = tiles.cheapest();
+  const TileSize tile = tiles.cheapest();
   const std::int64_t count = tiles.count(tile);
   ShflBwKnobs chosen = knobs;
   chosen.tile_m = tile.rows;
   chosen.tile_n = tile.columns;
   const double kept = kept_columns(weights);
   if (group_tiles(weights).places > short_places && !tile.is_small()) {
-    const bool is_list_of_widest = tile.is_widest() && count > processors && kept <= list_of_widest;
+    const bool is_list_of_widest = tile.is_widest() && count > measured_processors && kept <= list_of_widest;
     if (kept <= short_list || is_list_of_widest) chosen.tile_k = short_places;
     if (kept > short_list && is_list_of_widest) chosen.stages = stages_of_widest;
   }
   // A block goes through several tiles where its copies of the next then run ahead.
   const std::int64_t waves = tile.is_small() ? 2 : 1;
-  chosen.blocks = count <= waves * processors ? 0 : waves * processors;
+  chosen.blocks = count <= waves * measured_processors ? 0 : waves * measured_processors;
   if (!tile.is_small()) return chosen;
   chosen.warp_n = tile.columns;
-  if (count <= processors) {
+  if (count <= measured_processors) {
     chosen.stages = stages_of_one;
     return chosen;
   }
   // Registers that are handed over are kept from the other blocks of the processor.
-  if (count <= 3 * processors) chosen.producer_registers = chosen.consumer_registers = 0;
+  if (count <= 3 * measured_processors) chosen.producer_registers = chosen.consumer_registers = 0;
   return chosen;
 }
 

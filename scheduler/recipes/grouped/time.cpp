@@ -68,14 +68,13 @@ std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallb
 }
 
 Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
-  constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
   constexpr std::int64_t rows_without_groups = 128, usual_places = 64;
   const std::int64_t usual_rows = problem.group_rows > 0 ? problem.group_rows : rows_without_groups;
   const bool may = target.name == "sm_90a" && usual_rows >= rows_of_warpgroup;
   Cut cut;
   cut.pairs = problem.kept_of > 0;
-  cut.warpgroups =
-      knob(point, "instruction", may ? wgmma : number_of(ShflBwInstruction::mma_m16n8k8)) == wgmma;
+  cut.warpgroups = knob(point, "instruction",
+                        may ? wgmma_number : number_of(ShflBwInstruction::mma_m16n8k8)) == wgmma_number;
   cut.rows = knob(point, "tile_m", usual_rows);
   if (problem.group_rows > 0) cut.rows = std::min(cut.rows, problem.group_rows);
   const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, most_sums / cut.rows) : 256;

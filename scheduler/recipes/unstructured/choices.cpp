@@ -15,9 +15,7 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t warp_size = 32;
-constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr std::int64_t baked = number_of(SparseRtForm::baked);
-constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_of(SparseRtOrder::dealt);
 
 Expr is(SparseRtForm form) {
   return ir::equal(v("form"), number_of(form));
@@ -50,11 +48,11 @@ class Product {
               number_of(SparseRtForm::pieces)}},
             {"chunk", {0, 16, 32, 64}},
             {"depth", buffers},
-            {"parts", {0, 1, 2, 4, processors, 2 * processors}},
+            {"parts", {0, 1, 2, 4, measured_processors, 2 * measured_processors}},
             {"places", {0, 4, 8, 16}},
             {"lanes", {0, 4, 8, 16, 32}},
             {"columns", {0, 1, 2, 4, 8, 16}},
-            {"order", {0, given, dealt}},
+            {"order", {0, given_order, dealt_order}},
             {"rows", row_values},
             {"threads", with({32, 64, 128, 256, 512, 1024}, threads_of_large_blocks)},
             {"groups", {1, 2, 4, 8, 16}}};
@@ -231,7 +229,8 @@ class Product {
   void large_blocks(Conditions& list) const {
     const Expr entries = stored() / row_blocks() / v("groups");
     list.at_most("large blocks", "blocks that keep the device busy", "blocks", 90, blocks());
-    list.at_most("large blocks (2)", "blocks that have room at once", "blocks", blocks(), 4 * processors);
+    list.at_most("large blocks (2)", "blocks that have room at once", "blocks", blocks(),
+                 4 * measured_processors);
     list.at_most("rows of large blocks", "rows of a block", "rows", 32, v("rows"));
     list.at_most("threads of large blocks (2)", "threads of one group", "threads", 128, v("threads"));
     list.at_most("threads of large blocks (3)", "threads of a block", "threads", v("groups") * v("threads"),
@@ -315,7 +314,7 @@ class Product {
     list.at_most("idle lanes of pieces", "columns of a block", "columns", warp_size * v("columns"),
                  std::max<std::int64_t>(64, 2 * columns() - 1));
     list.at_most("columns of a lane in pieces", "columns", "columns", v("columns"), 4);
-    list.at_most("pieces for every processor", "blocks that share the rows", "blocks", processors,
+    list.at_most("pieces for every processor", "blocks that share the rows", "blocks", measured_processors,
                  v("parts"));
     list.at_most("threads of pieces", "threads of a block", "threads", 512, v("threads"));
     list.where(is(SparseRtForm::row_per_warp));
@@ -345,10 +344,10 @@ class Product {
 }  // namespace
 
 Expr expected_order(const WeightMatrix& weights, std::span<const std::int64_t> rows) {
-  Expr order = given;
+  Expr order = given_order;
   for (const std::int64_t each : rows) {
     if (each > 0 && rows_are_uneven(weights.row_begin, each))
-      order = ir::select(ir::equal(v("rows"), each), dealt, order);
+      order = ir::select(ir::equal(v("rows"), each), dealt_order, order);
   }
   return order;
 }

@@ -9,6 +9,9 @@
 
 namespace weft {
 
+inline constexpr std::int64_t given_order = number_of(SparseRtOrder::given);
+inline constexpr std::int64_t dealt_order = number_of(SparseRtOrder::dealt);
+
 /// The order that the recipe would take (of SparseRtOrder) for each of these numbers of rows, as the knob
 /// "rows" says it.
 ir::Expr expected_order(const WeightMatrix& weights, std::span<const std::int64_t> rows);

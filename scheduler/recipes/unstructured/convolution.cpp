@@ -13,9 +13,9 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t most_pixels = 512;  ///< pixels of a line: its warps share a block
-constexpr std::array<std::int64_t, 6> rows_tried{2, 4, 8, 16, 32, 64};
+constexpr std::array<std::int64_t, 6> rows_of_image_tried{2, 4, 8, 16, 32, 64};
 constexpr std::int64_t least_clamped_rows = 8;
-constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
+constexpr std::array<std::int64_t, 5> groups_of_image_tried{1, 2, 4, 8, 16};
 
 using Cut = ImageCut<std::int64_t>;
 
@@ -33,9 +33,9 @@ std::optional<Cut> possible_cut(const SparseRtConvolution& image, const Target& 
   for (std::int64_t each = image.lines_of_warp(); each <= all; each += image.lines_of_warp())
     lines.push_back(each);
   if (knobs.lines > 0) lines = {knobs.lines};
-  std::vector<std::int64_t> rows(rows_tried.begin(), rows_tried.end());
+  std::vector<std::int64_t> rows(rows_of_image_tried.begin(), rows_of_image_tried.end());
   if (knobs.rows > 0) rows = {knobs.rows};
-  std::vector<std::int64_t> groups(groups_tried.begin(), groups_tried.end());
+  std::vector<std::int64_t> groups(groups_of_image_tried.begin(), groups_of_image_tried.end());
   if (knobs.groups > 0) groups = {knobs.groups};
   for (const bool staged : {true, false}) {
     if (!allowed(static_cast<std::int64_t>(knobs.image), staged ? 1 : 2)) continue;
@@ -54,7 +54,7 @@ std::optional<Cut> possible_cut(const SparseRtConvolution& image, const Target& 
 Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const SparseRtKnobs& knobs) {
   if (const auto cut = possible_cut(image, target, knobs)) return *cut;
   const auto number = [](std::int64_t knob, std::int64_t least) { return knob > 0 ? knob : least; };
-  const Cut least{number(knobs.rows, rows_tried.front()), number(knobs.lines, image.lines_of_warp()),
+  const Cut least{number(knobs.rows, rows_of_image_tried.front()), number(knobs.lines, image.lines_of_warp()),
                   number(knobs.groups, 1), knobs.image != SparseRtImage::clamped ? 1 : 0};
   const std::string limits = fmt::format("at most {} warps and {} bytes", SparseRtConvolution::most_warps,
                                          target.shared_bytes_per_block);

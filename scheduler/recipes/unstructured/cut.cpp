@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = measured_device.multiprocessors;
-constexpr std::int64_t lanes_of_warp = 32, parts_of_multiprocessor = 4;
+using recipe_knobs::lanes_of_warp;
+constexpr std::int64_t parts_of_multiprocessor = 4;
 constexpr std::array<std::int64_t, 4> rows_tried{8, 16, 32, 64};
 constexpr std::array<std::int64_t, 4> threads_tried{32, 64, 128, 256};
 constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
@@ -56,7 +56,7 @@ constexpr double chip_bytes = 100'000;  ///< code of all blocks of rows; beyond,
 constexpr double enough_warps = 8;      ///< a processor needs so many, to fetch far code for one another
 
 // Microseconds on an H200, fitted to measured points (docs/measurements.md).
-constexpr double always = 1.445;            ///< a launch, a round of loads and the results
+constexpr double always_of_blocks = 1.445;  ///< a launch, a round of loads and the results
 constexpr double of_code = 0.09e-4;         ///< a byte of code that a processor runs
 constexpr double of_far_code = 0.907e-4;    ///< more for one beyond those at hand, where it comes from afar
 constexpr double of_few_warps = 0.195e-4;   ///< more for one, the more warps are lacking, where it does
@@ -127,8 +127,8 @@ std::optional<HeldCut> held_cut(const BakedSize& size, const Target& target) {
   const bool worth_it = least_held <= words && words <= most_held && size.rows >= 2 * size.inner &&
                         size.rows <= most_rows_in_turn && size.stored <= most_code_in_turn;
   const std::int64_t of_processor =
-      ceil_divide(all, processors) * threads_of_held * (words + registers_of_addresses);
-  if (!worth_it || all < 2 * processors || of_processor > target.registers_per_multiprocessor)
+      ceil_divide(all, measured_processors) * threads_of_held * (words + registers_of_addresses);
+  if (!worth_it || all < 2 * measured_processors || of_processor > target.registers_per_multiprocessor)
     return std::nullopt;
   return HeldCut{rows_in_turn, threads_of_held};
 }
@@ -152,7 +152,7 @@ std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Tar
   const std::int64_t most = std::min(
       {warps / ceil_divide(each.threads, lanes_of_warp), target.threads_per_multiprocessor / each.threads,
        target.blocks_per_multiprocessor, target.shared_bytes_per_multiprocessor / bytes});
-  return std::clamp<std::int64_t>(ceil_divide(all, processors), 1, std::max<std::int64_t>(1, most));
+  return std::clamp<std::int64_t>(ceil_divide(all, measured_processors), 1, std::max<std::int64_t>(1, most));
 }
 
 std::int64_t registers_of_code(std::int64_t sums) {
@@ -196,7 +196,7 @@ std::int64_t BakedProduct::resident(const BakedCut& cut) const {
 double BakedProduct::microseconds(const BakedCut& cut) const {
   const auto row_blocks = static_cast<double>(ceil_divide(size_.rows, cut.rows));
   const auto all = static_cast<double>(blocks(cut)), rows = static_cast<double>(cut.rows);
-  const auto each = static_cast<double>(ceil_divide(blocks(cut), processors));
+  const auto each = static_cast<double>(ceil_divide(blocks(cut), measured_processors));
   const auto threads = static_cast<double>(cut.threads), share = static_cast<double>(cut.groups);
   const double instructions = loads(cut) + static_cast<double>(size_.stored) / row_blocks;
   const double written = code::bytes_of_instruction * instructions, warps = each * threads * share / 32;
@@ -204,8 +204,8 @@ double BakedProduct::microseconds(const BakedCut& cut) const {
   const bool far = row_blocks * written > chip_bytes;
   const double of_distance = of_far_code * std::max(0.0, each * written - code::bytes_at_hand) +
                              of_few_warps * std::max(0.0, 1 - warps / enough_warps) * each * written;
-  return always + of_code * each * written + (far ? of_distance : 0) + of_all_code * row_blocks * written +
-         of_dense * all * loads(cut) * threads * bytes_of_element +
+  return always_of_blocks + of_code * each * written + (far ? of_distance : 0) +
+         of_all_code * row_blocks * written + of_dense * all * loads(cut) * threads * bytes_of_element +
          of_result * each * rows * threads * bytes_of_element + of_instruction * instructions / share +
          of_exchange * exchanged;
 }
@@ -228,14 +228,14 @@ std::int64_t BakedProduct::groups_of_large(const BakedCut& cut) const {
 std::optional<double> BakedProduct::cost_of_one_wave(const BakedCut& cut) const {
   if (cut.rows > rows_of_few(size_.rows) || !is_possible(cut)) return std::nullopt;
   const std::int64_t there = resident(cut), all = blocks(cut);
-  if (all < enough_blocks || all > processors * there) return std::nullopt;
+  if (all < enough_blocks || all > measured_processors * there) return std::nullopt;
   const double code = code_of_full_block(cut);
   const std::int64_t threads = whole_warps(there * threads_of_block(cut)) * lanes_of_warp;
   const std::int64_t of_loads = target_.registers_per_multiprocessor / threads - registers_of_sums(cut);
   const bool far = code > code_at_hand * static_cast<double>(cut.groups);
   if (of_loads < (far ? registers_of_far_loads : registers_of_loads)) return std::nullopt;
   const double dense = bytes_of_element * static_cast<double>(size_.inner * cut.threads);
-  return static_cast<double>(ceil_divide(all, processors)) *
+  return static_cast<double>(ceil_divide(all, measured_processors)) *
          (cost_of_code * code + cost_of_far_code * std::max(0.0, code - code_at_hand) +
           cost_of_dense * dense);
 }

@@ -6,18 +6,16 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = measured_device.multiprocessors;
-
 // Microseconds on an H200, fitted to measured points of staged images (docs/measurements.md).
-constexpr double always = 2.03;               ///< a launch, the first loads, and the results
-constexpr double of_far_code = 0.919e-4;      ///< a byte of code of a processor beyond those at hand
-constexpr double of_all_code = 1.673e-6;      ///< a byte of code of all blocks of filters
-constexpr double of_unshared_code = 0.86e-6;  ///< more for one, where one block alone has those filters
-constexpr double of_tile = 0.034e-4;          ///< a byte that a processor copies into its tiles,
-constexpr double of_copy = 0.152e-4;          ///< or a copy of a few bytes: whichever takes longer
-constexpr double of_read = 0.468e-3;          ///< a read of the tile by a warp
-constexpr double of_instruction = 0.4e-3;     ///< one of a group
-constexpr double of_exchange = 0.487e-3;      ///< a row of sums of a warp through shared memory
+constexpr double always_of_image = 2.03;         ///< a launch, the first loads, and the results
+constexpr double of_far_filters = 0.919e-4;      ///< a byte of code of a processor beyond those at hand
+constexpr double of_all_filters = 1.673e-6;      ///< a byte of code of all blocks of filters
+constexpr double of_unshared_code = 0.86e-6;     ///< more for one, where one block alone has those filters
+constexpr double of_tile = 0.034e-4;             ///< a byte that a processor copies into its tiles,
+constexpr double of_copy = 0.152e-4;             ///< or a copy of a few bytes: whichever takes longer
+constexpr double of_read = 0.468e-3;             ///< a read of the tile by a warp
+constexpr double of_image_instruction = 0.4e-3;  ///< one of a group
+constexpr double of_image_exchange = 0.487e-3;   ///< a row of sums of a warp through shared memory
 
 // What reads of the image itself take: the instructions fit three measured kernels, the others are assumed.
 constexpr double instructions_of_clamped_read = 8;
@@ -116,17 +114,17 @@ double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
   const double reads = code::loads(real(sums_), density, cut.rows);
   const double written = real(stored_) / row_blocks + reads * (staged ? 1 : instructions_of_clamped_read);
   const double own_code = written * code::bytes_of_instruction, all_code = row_blocks * own_code;
-  const double each = real(ceil_divide(blocks(cut), processors)), share = real(cut.groups);
+  const double each = real(ceil_divide(blocks(cut), measured_processors)), share = real(cut.groups);
   const double tile = real(bytes_of_tile(cut)), copies = tile / real(bytes_of_element_ * run_);
   const double staging = std::max(of_tile * tile, of_copy * copies);
   const double waiting = reads / share / loads_under_way * of_load;
   const double exchanged = cut.groups > 1 ? 2 * share * real(cut.rows * warps(cut)) : 0;
   const bool unshared = line_blocks * real(images_) == 1;
-  return always + of_far_code * std::max(0.0, each * own_code - code::bytes_at_hand) +
-         (of_all_code + (unshared ? of_unshared_code : 0)) * all_code +
-         each *
-             ((staged ? staging : waiting) + of_read * reads * real(warps(cut)) + of_exchange * exchanged) +
-         of_instruction * written / share;
+  return always_of_image + of_far_filters * std::max(0.0, each * own_code - code::bytes_at_hand) +
+         (of_all_filters + (unshared ? of_unshared_code : 0)) * all_code +
+         each * ((staged ? staging : waiting) + of_read * reads * real(warps(cut)) +
+                 of_image_exchange * exchanged) +
+         of_image_instruction * written / share;
 }
 
 }  // namespace weft

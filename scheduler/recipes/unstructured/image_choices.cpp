@@ -8,12 +8,12 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t staged = number_of(SparseRtImage::staged), clamped = number_of(SparseRtImage::clamped);
-constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_of(SparseRtOrder::dealt);
+constexpr std::int64_t staged_image = number_of(SparseRtImage::staged),
+                       clamped_image = number_of(SparseRtImage::clamped);
 const std::vector<std::int64_t> row_values{2, 4, 8, 16, 32, 64};
 
 ImageCut<Expr> cut_of_knobs() {
-  return {v("rows"), v("lines"), v("groups"), clamped - v("image")};
+  return {v("rows"), v("lines"), v("groups"), clamped_image - v("image")};
 }
 
 void fitting_registers(Conditions& list, const char* name, const char* text, const SparseRtConvolution& image,
@@ -59,7 +59,7 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, const W
   list.at_most("share of a group", "entries of a group, where there are several", "entries",
                ir::minimum(v("groups") - 1, 1) * 24, entries);
   list.at_most("rows of a clamped image", "filters that share a read of it", "rows",
-               (v("image") - staged) * 8, v("rows"));
+               (v("image") - staged_image) * 8, v("rows"));
   if (!image.has_groups()) {
     const Expr order = expected_order(weights, row_values);
     list.at_most("order", "filters dealt where blocks are uneven", {}, order, v("order"));
@@ -76,9 +76,9 @@ RecipeChoices image_choices(const SpaceProblem& problem, const Target& target, c
   const WeightMatrix& weights = *problem.matrix;
   const SparseRtConvolution image(problem.algorithm, weights.rows, weights.columns, weights.stored(),
                                   convolution_loops(problem.algorithm));
-  std::vector<std::int64_t> orders{given};
-  if (!image.has_groups()) orders.push_back(dealt);
-  return {.knobs = {{"image", {staged, clamped}},
+  std::vector<std::int64_t> orders{given_order};
+  if (!image.has_groups()) orders.push_back(dealt_order);
+  return {.knobs = {{"image", {staged_image, clamped_image}},
                     {"rows", row_values},
                     {"lines", {1, 2, 4, 8, 16}},
                     {"groups", {1, 2, 4, 8, 16}},

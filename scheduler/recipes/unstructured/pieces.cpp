@@ -11,16 +11,15 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = measured_device.multiprocessors;
-constexpr std::int64_t lanes_of_warp = 32, most_warps = 32;
-constexpr std::int64_t usual_places = 8, usual_columns = 2;
+using recipe_knobs::lanes_of_warp, recipe_knobs::most_warps;
+constexpr std::int64_t usual_places_of_piece = 8, usual_columns_of_lane = 2;
 constexpr std::int64_t long_places = 16, entries_of_long_row = 96, entries_of_warp = 24;
 constexpr std::int64_t most_columns = 4;     ///< columns of a lane beside each other: 16 bytes of B
 constexpr std::int64_t loads_together = 64;  ///< a lane has so many of B under way, as far as registers go
 constexpr std::int64_t most_turns_together = 8;
 constexpr std::int64_t most_pieces = 1024;  ///< pieces of a block
 
-constexpr double always = 2.3, of_entry = 2.2e-5;  ///< microseconds on an H200
+constexpr double always_of_pieces = 2.3, of_entry = 2.2e-5;  ///< microseconds on an H200
 
 std::vector<std::int64_t> pieces_of_rows(const SparseTensor& weights, std::int64_t places) {
   std::vector<std::int64_t> result = entries_of_rows(weights);
@@ -31,8 +30,8 @@ std::vector<std::int64_t> pieces_of_rows(const SparseTensor& weights, std::int64
 /// Long pieces have less left over, of the places and of the sums: where rows are long, and there are enough.
 std::int64_t places_of(const SparseTensor& weights) {
   const std::int64_t entries = weights.array("values").size();
-  const bool many = entries >= entries_of_warp * most_warps * processors;
-  return many && entries >= entries_of_long_row * weights.rows() ? long_places : usual_places;
+  const bool many = entries >= entries_of_warp * most_warps * measured_processors;
+  return many && entries >= entries_of_long_row * weights.rows() ? long_places : usual_places_of_piece;
 }
 
 /// Turns that are written out, so that their loads are under way together.
@@ -51,7 +50,7 @@ PiecesCut cut_of(std::int64_t room, std::int64_t places, std::int64_t loads, std
 }  // namespace
 
 double pieces_microseconds(std::int64_t entries) {
-  return always + of_entry * static_cast<double>(entries);
+  return always_of_pieces + of_entry * static_cast<double>(entries);
 }
 
 std::optional<PiecesCut> pieces_cut(const SparseTensor& weights, const Target& target, const PiecesTile& tile,
@@ -69,7 +68,8 @@ std::optional<PiecesCut> pieces_cut(const SparseTensor& weights, const Target& t
   const std::int64_t most = std::min(most_pieces, target.shared_bytes_per_block / bytes_of_piece);
   if (longest > most) return std::nullopt;
   // More blocks than processors only where they would be too large.
-  std::int64_t wanted = knobs.parts > 0 ? knobs.parts : std::max<std::int64_t>(1, processors / tile.tiles);
+  std::int64_t wanted =
+      knobs.parts > 0 ? knobs.parts : std::max<std::int64_t>(1, measured_processors / tile.tiles);
   for (std::int64_t room = std::max(longest, ceil_divide(all, wanted));; ++room) {
     const PiecesCut cut = cut_of(room, places, tile.loads, warps);
     if (cut.pieces() > most) {
@@ -85,11 +85,11 @@ std::optional<PiecesCut> pieces_cut(const SparseTensor& weights, const Target& t
 Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const Target& target,
                          const ProductLoops& loops, const SparseRtKnobs& knobs) {
   const Extent extent = extent_of(algorithm, loops.columns);
-  const std::int64_t of_lane = knobs.columns > 0 ? knobs.columns : usual_columns;
+  const std::int64_t of_lane = knobs.columns > 0 ? knobs.columns : usual_columns_of_lane;
   const bool vectors_fit = extent.is_static() && extent.value % of_lane == 0 && of_lane <= most_columns;
   const std::int64_t vector = vectors_fit ? of_lane : 1;
   const std::int64_t tile = lanes_of_warp * of_lane;
-  const PiecesTile tiles{tile, extent.is_static() ? ceil_divide(extent.value, tile) : processors,
+  const PiecesTile tiles{tile, extent.is_static() ? ceil_divide(extent.value, tile) : measured_processors,
                          of_lane / vector};
   const auto cut = pieces_cut(weights, target, tiles, knobs);
   if (!cut)

@@ -13,11 +13,11 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = measured_device.multiprocessors;
-constexpr std::int64_t lanes_of_warp = 32, bytes_of_line = 128;
+using recipe_knobs::lanes_of_warp, recipe_knobs::most_warps;
+constexpr std::int64_t bytes_of_line = 128;
 constexpr std::int64_t vector_columns = 4;  ///< 16 bytes of B
 constexpr std::int64_t usual_lanes = 4, usual_columns = 8, usual_places = 4;
-constexpr std::int64_t most_warps = 32, few_warps = 16, most_parts = 16;
+constexpr std::int64_t fewer_warps = 16, most_parts = 16;
 constexpr std::int64_t most_panels = 4'096;  ///< more are shared out as these are
 
 // In entries that a processor reads meanwhile; measured on an H200 (docs/measurements.md).
@@ -26,7 +26,7 @@ constexpr double of_each_block = 1'000;  ///< a block begins and ends
 constexpr double of_turn = 1'600;        ///< the warps of a block take up their next slices
 constexpr double hidden = 0.5;           ///< a share of a copy, beside another block that computes
 constexpr double hidden_turn = 0.3;      ///< a share of a turn, likewise
-constexpr double of_few_warps = 1.25;    ///< an entry, where a processor has no more
+constexpr double of_fewer_warps = 1.25;  ///< an entry, where a processor has no more
 
 /// The columns of a block, of which each row has all, and the rows of B that it copies.
 struct Panel {
@@ -70,8 +70,8 @@ class SliceCuts {
   SliceCut fastest(const SparseRtKnobs& knobs) const {
     SliceCut best;
     double least = std::numeric_limits<double>::infinity();
-    for (const std::int64_t tried : {most_warps, few_warps}) {
-      if (tried > few_warps && long_sums_) continue;  // Registers of so many threads do not hold them.
+    for (const std::int64_t tried : {most_warps, fewer_warps}) {
+      if (tried > fewer_warps && long_sums_) continue;  // Registers of so many threads do not hold them.
       SliceCut cut;
       cut.warps = knobs.threads > 0 ? std::max<std::int64_t>(1, knobs.threads / lanes_of_warp) : tried;
       for (std::int64_t parts = 1; parts <= most_parts; ++parts) {
@@ -94,15 +94,15 @@ class SliceCuts {
     const auto slices = static_cast<std::size_t>(cut.warps * cut.turns);
     const double all = std::accumulate(entries_.begin(), entries_.end(), 0.0);
     std::priority_queue<double, std::vector<double>, std::greater<>> ready(
-        std::greater<>(), std::vector<double>(static_cast<std::size_t>(processors), 0.0));
-    const bool few = cut.warps <= few_warps;
+        std::greater<>(), std::vector<double>(static_cast<std::size_t>(measured_processors), 0.0));
+    const bool few = cut.warps <= fewer_warps;
     double last = 0;
     for (std::size_t first = 0; first < entries_.size(); first += slices) {
       const std::size_t end = std::min(first + slices, entries_.size());
       const double share = static_cast<double>(end - first) / static_cast<double>(entries_.size());
       double work = all * share;
       if (cut.turns == 1) work = std::accumulate(&entries_[first], &entries_[first] + (end - first), 0.0);
-      if (few && !two_fit_) work *= of_few_warps;
+      if (few && !two_fit_) work *= of_fewer_warps;
       work +=
           of_each_block + of_turn * (few && two_fit_ ? hidden_turn : 1) * static_cast<double>(cut.turns - 1);
       for (std::int64_t panel = 0; panel < panels_; ++panel) {
@@ -161,7 +161,7 @@ class Slicing {
 
  private:
   std::int64_t panels_of(const Extent& extent) const {
-    return extent.is_static() ? ceil_divide(extent.value, panel_.width()) : processors;
+    return extent.is_static() ? ceil_divide(extent.value, panel_.width()) : measured_processors;
   }
 
   std::shared_ptr<const SparseTensor> packed(const SparseTensor& weights, const SparseRtKnobs& knobs) const {

@@ -12,7 +12,8 @@ namespace weft {
 namespace {
 
 // Measured on an H200 (docs/measurements.md).
-constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
+using recipe_knobs::lanes_of_warp;
+constexpr std::int64_t columns_of_lane = 2;
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
 constexpr std::int64_t bytes_of_many_results = 12'000'000;  ///< a quarter of the second cache
 

@@ -8,9 +8,9 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t lanes_of_warp = 32;
-constexpr std::int64_t vector_columns = 4;    ///< 16 bytes of B
-constexpr std::int64_t places_at_a_time = 8;  ///< as many reads of B under way for each column
+using recipe_knobs::lanes_of_warp;
+constexpr std::int64_t columns_of_vector = 4;  ///< 16 bytes of B
+constexpr std::int64_t places_at_a_time = 8;   ///< as many reads of B under way for each column
 constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
 constexpr std::int64_t wanted_blocks = 4 * measured_device.multiprocessors, most_row_blocks = 4;
 /// A load of 16 bytes of B takes four turns of the banks, and so do, for all lanes, 16 bytes of values or
@@ -49,7 +49,7 @@ class Streaming {
     const bool few =
         extent.is_static() &&
         ceil_divide(extent.value, lanes_ * panel_columns) * most_row_blocks < wanted_blocks / most_row_blocks;
-    return few ? vector_columns : panel_columns;
+    return few ? columns_of_vector : panel_columns;
   }
 
   /// As many rows of B as shared memory holds, in equal pieces; 0 where it holds all.
@@ -68,8 +68,8 @@ class Streaming {
 
   std::int64_t vector_of(const Algorithm& algorithm) const {
     const Extent extent = extent_of(algorithm, loops_.columns);
-    const bool aligned = extent.is_static() && extent.value % vector_columns == 0;
-    return (panel_ || aligned) && columns_ % vector_columns == 0 ? vector_columns : 1;
+    const bool aligned = extent.is_static() && extent.value % columns_of_vector == 0;
+    return (panel_ || aligned) && columns_ % columns_of_vector == 0 ? columns_of_vector : 1;
   }
 
   formats::PaddedOptions options() const {
