@@ -105,20 +105,23 @@ void build(Package& package, const std::string& folder) {
   if (error)
     throw UserError("the package has no sources that can be read", "--package " + folder,
                     place.string() + ": " + error.message(), "a folder as weft export wrote it");
-  const char* compiler = std::getenv("CC");
+  const char* const variable = std::getenv("CC");
+  const std::string compiler = variable != nullptr ? variable : "cc";
   const std::filesystem::path made = package.built.path() / ("lib" + package.name + ".so");
-  std::vector<std::string> command{compiler != nullptr ? compiler : "cc",
-                                   "-std=gnu11",
-                                   "-O2",
-                                   "-shared",
-                                   "-fPIC",
-                                   "-fvisibility=hidden",
-                                   "-I" + folder + "/include",
-                                   "-o",
-                                   made.string()};
+  std::vector<std::string> command{
+      compiler, "-std=gnu11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-I" + folder + "/include",
+      "-o",     made.string()};
   command.insert(command.end(), sources.begin(), sources.end());
   command.insert(command.end(), {"-lm", "-ldl"});
-  const ProcessResult result = run_process(command);
+  const ProcessResult result = [&] {
+    try {
+      return run_process(command);
+    } catch (const RuntimeError& error) {
+      throw UserError("the package cannot be built: its compiler does not start",
+                      "--package " + folder + (variable != nullptr ? ", the environment's CC" : ""),
+                      error.what(), "a C compiler that is installed, in CC=gcc or as cc");
+    }
+  }();
   if (!result.succeeded())
     throw RuntimeError("the package " + package.name + " cannot be built:\n" + result.error);
   package.library = SharedLibrary::open({made.string()}, {});

@@ -89,7 +89,11 @@ Network Network::read(const std::string& path, CallPlace place) {
       network.other_tensors_ = weights.size() - std::min(weights.size(), network.layers_.size());
       return network;
     }
-    for (const ListedWeight& weight : list_weights(path)) {
+    const std::vector<ListedWeight> weights = list_weights(path);
+    // Of one file that nobody can read there is nothing to leave out: the reader says why.
+    if (weights.size() == 1 && weights.front().path == path && !weights.front().fault.empty())
+      weft::read(path);
+    for (const ListedWeight& weight : weights) {
       if (may_be_layer(weight))
         network.layers_.push_back(layer_of(weight, path));
       else

@@ -31,8 +31,8 @@ class Network {
   /// the kind.
   ///
   /// A shard that is cut off or missing, and other weights that cannot be read, leave their layers out, with
-  /// the reason. UserError where the path cannot be read or holds no weights, and, with file, line and field,
-  /// for a network file that is none or names tensors that are not there.
+  /// the reason. UserError where the path, or the one file that it is, cannot be read or holds no weights,
+  /// and, with file, line and field, for a network file that is none or names tensors that are not there.
   static Network read(const std::string& path, CallPlace place = {});
 
   /// Reads the weights of the layers, one after the other: zeros, structure, bytes. Memory is that of the
@@ -43,6 +43,8 @@ class Network {
   const std::string& path() const { return path_; }
   const std::vector<NetworkLayer>& layers() const { return layers_; }
   std::vector<NetworkLayer>& layers() { return layers_; }
+  std::vector<NetworkLayer>::const_iterator begin() const { return layers_.begin(); }
+  std::vector<NetworkLayer>::const_iterator end() const { return layers_.end(); }
   /// Tensors that are no layers' weights: biases, norms, buffers.
   std::size_t other_tensors() const { return other_tensors_; }
 

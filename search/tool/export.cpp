@@ -1,7 +1,6 @@
 // weft export: kernels as a folder that any C, C++, CUDA or PyTorch project can add.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/backends/export/check.h>
 #include <weft/backends/export/export.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
@@ -72,18 +71,7 @@ Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const Si
 }
 
 const Target& exported_target(const ExportVerb& options, const std::string& name) {
-  const auto any = [&]() -> const Target& {
-    try {
-      return named_target(name, "--archs");
-    } catch (const UserError& error) {
-      UserError::Report report = error.report();
-      report.accepted = exporting::targets_taken();
-      throw UserError(std::move(report));
-    }
-  };
-  const Target& target = any();
-  if (!exporting::takes(target))
-    throw UserError("a package has no kernels for that target", "--archs", name, exporting::targets_taken());
+  const Target& target = packaged_target(name);
   if (std::ranges::count(options.architectures, name) > 1)
     throw UserError("an architecture is named twice", "--archs", name, "each of them once");
   return target;

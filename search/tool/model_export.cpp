@@ -1,7 +1,6 @@
 // weft model export: a network's kernels as one package.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/backends/export/check.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/network/network_export.h>
 #include <weft/search/tool/flags.h>
@@ -36,11 +35,7 @@ int export_model(const ExportModel& given) {
       options.name.empty() ? name_from(options.out.empty() ? options.path : options.out) : options.name;
   const std::string folder = options.out.empty() ? options.with.package.name : options.out;
   check_export_options(options.with.package);
-  for (const std::string& name : options.with.targets) {
-    if (!exporting::takes(named_target(name, "--archs")))
-      throw UserError("a package has no kernels for that target", "--archs", name,
-                      exporting::targets_taken());
-  }
+  for (const std::string& name : options.with.targets) packaged_target(name);
   std::vector<StoredRecord> records;
   if (!options.databases.empty())
     records = of_option("--db", [&] { return records_of_files(options.databases); });

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/backends/export/check.h>
 #include <weft/backends/parse_device.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/formats/io/file.h>
@@ -439,6 +440,22 @@ Device named_device(const std::string& text) {
 
 const Target& named_target(const std::string& name, const std::string& option) {
   return of_option(option, [&]() -> const Target& { return target_named(name); });
+}
+
+const Target& packaged_target(const std::string& name) {
+  const auto named = [&]() -> const Target& {
+    try {
+      return named_target(name, "--archs");
+    } catch (const UserError& error) {
+      UserError::Report report = error.report();
+      report.accepted = exporting::targets_taken();
+      throw UserError(std::move(report));
+    }
+  };
+  const Target& target = named();
+  if (!exporting::takes(target))
+    throw UserError("a package has no kernels for that target", "--archs", name, exporting::targets_taken());
+  return target;
 }
 
 const Target& target_of(const Device& device) {

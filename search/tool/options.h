@@ -177,6 +177,8 @@ Emitter emitter_named(const std::string& name, bool on_gpu = true);
 /// The device of --device, and the target of --target or the option given.
 Device named_device(const std::string& text);
 const Target& named_target(const std::string& name, const std::string& option = "--target");
+/// One of --archs, which a package has kernels for.
+const Target& packaged_target(const std::string& name);
 
 /// The target for a device: "cpu", or the newest that the device runs.
 const Target& target_of(const Device& device);

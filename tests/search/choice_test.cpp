@@ -157,6 +157,25 @@ TEST(Choice, NamesAFasterOneOnlyBeyondTheErrorsOfBothTimes) {
   EXPECT_THAT(choice.verdict(), HasSubstr("no time of the dense product"));
 }
 
+TEST(Choice, ColumnsThatLieApartCostTimeAndAreNoGroundForAVerdict) {
+  WEFT_INDEX(m);
+  WEFT_INDEX(n);
+  WEFT_INDEX(k);
+  const Tensor<f32, 2, sparse> A("A", {512, 2048});
+  const Tensor<f32, 2> B("B", {2048, 256}), C("C", {512, 256}), X("X", {256, 2048}), Y("Y", {256, 512});
+  const WeightMatrix weights = unstructured(0.9, DType::f32);
+  const auto time_of = [&](const Algorithm& algorithm) {
+    const Choice choice = choose(algorithm, weights, target_named("sm_90a"));
+    EXPECT_EQ(choice.first().error.has_value(), algorithm.name == "features") << choice.text();
+    return choice.first().microseconds;
+  };
+  const double features = time_of(algorithm("features", C(m, n) = sum(k, A(m, k) * B(k, n))));
+  const double input = time_of(algorithm("input", C(m, n) = sum(k, A(m, k) * X(n, k))));
+  const double rows = time_of(algorithm("rows", Y(n, m) = sum(k, A(m, k) * X(n, k))));
+  EXPECT_GT(input, 3 * features);
+  EXPECT_GT(rows, input);
+}
+
 TEST(Choice, ReluctanceIsInTheRankAndNotInTheTime) {
   const SpaceProblem problem = unstructured_problem(512, 2048, 256);
   const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format);

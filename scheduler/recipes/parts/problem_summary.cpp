@@ -14,6 +14,11 @@ std::int64_t elements_of(const Operand& operand, std::int64_t open_size) {
   return elements;
 }
 
+bool ends_otherwise(const TensorAccess& access, const std::string& columns) {
+  const std::string* last = access.indices.empty() ? nullptr : access.indices.back().plain();
+  return last != nullptr && *last != columns;
+}
+
 /// How many columns of four keep at most two entries in each of so many rows, whose entries stand where
 /// chance put them: two always do. Among several a search finds those that suit, so that a row or two in the
 /// mean that do not are no hindrance.
@@ -101,6 +106,13 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
     if (operand.storage == Storage::sparse) continue;
     summary.dense_elements = elements_of(operand, open_size);
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
+  }
+  const std::string columns = product_loops(algorithm).columns;
+  if (!columns.empty() && summary.n > 1) {
+    summary.output_across = ends_otherwise(algorithm.output, columns);
+    for (const TensorAccess& factor : algorithm.factors)
+      if (algorithm.operands[factor.operand].storage != Storage::sparse)
+        summary.input_across = ends_otherwise(factor, columns);
   }
   const RowLengths lengths = row_lengths(weights);
   summary.row_mean = lengths.mean;

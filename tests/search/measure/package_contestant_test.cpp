@@ -117,5 +117,16 @@ TEST(PackageContestant, OtherFoldersAreRefused) {
                              HasSubstr("/src: No such file or directory")));
 }
 
+TEST(PackageContestant, ACompilerThatDoesNotStartIsNamed) {
+  const TemporaryFolder folder;
+  write_bytes(folder.path() / "manifest.json", R"({"name": "x", "abi": 1})");
+  std::filesystem::create_directory(folder.path() / "src");
+  setenv("CC", "no-such-compiler", 1);
+  EXPECT_THAT(
+      error_of([&] { package_contestant(folder.path().string()); }),
+      testing::AllOf(HasSubstr("environment's CC"), HasSubstr("no-such-compiler"), HasSubstr("CC=gcc")));
+  unsetenv("CC");
+}
+
 }  // namespace
 }  // namespace weft

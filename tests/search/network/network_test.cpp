@@ -89,6 +89,18 @@ TEST_F(ANetwork, WhatCannotBeReadIsLeftOutWithItsReason) {
   EXPECT_TRUE(layer_named(network, "a.fc1").found) << "the others are there";
 }
 
+TEST_F(ANetwork, OneFileThatCannotBeReadIsNoNetwork) {
+  write("model.pt", "12345678");
+  EXPECT_THROW(Network::read(path("model.pt")), UserError);
+}
+
+TEST_F(ANetwork, ItsLayersAreGoneThrough) {
+  write_model();
+  std::size_t count = 0;
+  for (const NetworkLayer& layer : Network::read(path())) count += layer.name.empty() ? 0 : 1;
+  EXPECT_EQ(count, 5U);
+}
+
 TEST_F(ANetwork, ANetworkFileSaysWhatIsComputed) {
   write_model();
   write_network_file(all_layers);

@@ -61,6 +61,7 @@ TEST_F(ModelVerb, WhatIsWrongIsToldInASentence) {
       {{"model", "tune", path("model.safetensors"), "--measure", "model"}, "--n 1,8,512"},
       {{"model", "tune", path(), "--measure", "model", "--budget", "soon"}, "90, 90s, 10m or 1h30m"},
       {{"model", "export", path(), "--archs", "cpu"}, "--archs"},
+      {{"model", "export", path(), "--archs", "x86-64-v5"}, "accepted: sm_75"},
       {{"model", "export", path(), "--name", "signal"}, "signal"},
       {{"verify", "--weights", path("network.json"), "--n", "8"}, "weft model inspect"},
   };
