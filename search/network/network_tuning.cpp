@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 namespace weft {
@@ -33,7 +34,8 @@ class Search {
   ClassTimes times;
 
   bool is_done(std::int64_t most_trials) const { return times.is_exhausted || times.trials >= most_trials; }
-  bool is_new() const { return looks_ == 0; }
+  /// Whether its first trials, which may have met the end of the time, are still to be made.
+  bool is_waiting() const { return looks_ == 0 || (times.trials == 0 && !times.is_exhausted); }
   /// How much a further look may gain.
   double weight() const {
     const double time =
@@ -49,8 +51,10 @@ class Search {
     TuneOptions with = options.tune;
     std::int64_t trials = first_trials;
     for (int i = 0; i < looks_; ++i) trials *= growth;
-    with.trials = std::clamp<std::int64_t>(times.trials + trials, 1, options.most_trials);
-    with.seconds = seconds;
+    // A class that was not looked at has no verdict: one trial is made whatever the time.
+    const bool late = seconds <= 0;
+    with.trials = late ? 1 : std::clamp<std::int64_t>(times.trials + trials, 1, options.most_trials);
+    with.seconds = late ? std::numeric_limits<double>::infinity() : seconds;
     with.any_format = true;
     ++looks_;
     try {
@@ -58,7 +62,7 @@ class Search {
       const TuneResult result = tune(problem, spaces, target, file, with, hooks);
       take(result, problem, target, file);
       times.is_exhausted =
-          !result.interrupted && result.status.trials < with.trials && result.status.seconds < seconds;
+          !result.interrupted && result.status.trials < with.trials && result.status.seconds < with.seconds;
       return !result.interrupted;
     } catch (const UserError& error) {
       // One class without a kernel is no reason to lose the others.
@@ -117,7 +121,8 @@ class Search {
     times.trials = result.status.trials;
     times.best = result.best;
     if (!result.best) {
-      times.failure = "no kernel was right";
+      times.failure =
+          result.status.trials == 0 ? "the time was over before a kernel was tried" : "no kernel was right";
       return;
     }
     times.failure.clear();
@@ -204,18 +209,16 @@ NetworkTimes tune_network(Network& network, const Target& target, RecordFile& fi
       Search* best = nullptr;
       for (Search& search : searches) {
         if (search.is_done(options.most_trials)) continue;
-        if (search.is_new()) return &search;
+        if (search.is_waiting()) return &search;
         if (best == nullptr || search.weight() > best->weight()) best = &search;
       }
       return best;
     };
     while (!result.interrupted) {
       Search* search = next();
-      if (search == nullptr || (left() <= 0 && !search->is_new())) break;
+      if (search == nullptr || (left() <= 0 && !search->is_waiting())) break;
       const auto number = static_cast<std::size_t>(search - searches.data()) + 1;
-      // A class that was not looked at has no verdict: its first trials are made whatever the time.
-      const double seconds = search->is_new() ? std::max(left(), 1.0) : left();
-      result.interrupted = !search->look(target, file, options, seconds, hooks_of(*search, number));
+      result.interrupted = !search->look(target, file, options, left(), hooks_of(*search, number));
     }
     for (Search& search : searches) {
       const auto number = static_cast<std::size_t>(&search - searches.data()) + 1;

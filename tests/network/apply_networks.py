@@ -122,9 +122,12 @@ def main():
     parser.add_argument("packages", type=pathlib.Path)
     parser.add_argument("--threads", type=lambda text: [int(one) for one in text.split(",")], default=[1, 2])
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--only", nargs="*", choices=["cnn", "transformer"])
     options = parser.parse_args()
-    lines = run("cnn", train_networks.convolutional(), options.networks, options.packages, options)
-    lines += run("transformer", train_networks.Transformer(), options.networks, options.packages, options)
+    known = {"cnn": train_networks.convolutional, "transformer": train_networks.Transformer}
+    lines = []
+    for name in options.only or known:
+        lines += run(name, known[name](), options.networks, options.packages, options)
     print(f"{'network':<12} {'threads':>7} {'PyTorch ms':>11} {'weft ms':>9} {'ratio':>6}")
     for name, threads, times in lines:
         print(f"{name:<12} {threads:>7} {times['dense']:>11.3f} {times['weft']:>9.3f} "

@@ -157,6 +157,20 @@ def write_tensors(path, tensors):
     weft_trace._write_file(str(path), {name: (tensor, None) for name, tensor in tensors.items()})
 
 
+def make_cnn(folder):
+    torch.manual_seed(1)
+    cnn = convolutional()
+    # The first convolution and the last layer are small, and lose most.
+    return make("cnn", cnn, images_of, [cnn[i] for i in (2, 4, 6, 10)], 500, 2e-3, folder / "cnn")
+
+
+def make_transformer(folder):
+    torch.manual_seed(1)
+    transformer = Transformer()
+    layers = [one for one in transformer.blocks.modules() if isinstance(one, nn.Linear)]
+    return make("transformer", transformer, sequences_of, layers, 800, 2e-3, folder / "transformer")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Trains and prunes two small networks, and saves them for weft.")
     parser.add_argument("folder", type=pathlib.Path)
@@ -164,14 +178,7 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
-    torch.manual_seed(1)
-    cnn = convolutional()
-    # The first convolution and the last layer are small, and lose most.
-    good = [make("cnn", cnn, images_of, [cnn[i] for i in (2, 4, 6, 10)], 500, 2e-3, options.folder / "cnn")]
-    torch.manual_seed(1)
-    transformer = Transformer()
-    layers = [one for one in transformer.blocks.modules() if isinstance(one, nn.Linear)]
-    good.append(make("transformer", transformer, sequences_of, layers, 800, 2e-3, options.folder / "transformer"))
+    good = [make_cnn(options.folder), make_transformer(options.folder)]
     return 0 if all(good) else 1
 
 

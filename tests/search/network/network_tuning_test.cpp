@@ -51,6 +51,20 @@ TEST_F(ANetwork, EveryClassIsSearchedAndEveryLayerChecked) {
   EXPECT_EQ(again.classes.size(), times.classes.size());
 }
 
+TEST_F(ANetwork, EveryClassHasAVerdictWhateverTheTime) {
+  write_model();
+  write_network_file(all_layers);
+  Network network = Network::read(path());
+  network.inspect();
+  RecordFile file(path("trials.jsonl"), RecordFile::Mode::append);
+  NetworkTuneOptions options = options_for(Measure::cpu);
+  options.seconds = 0;
+  for (const ClassTimes& one : tune_network(network, target_named("cpu"), file, options).classes) {
+    EXPECT_TRUE(one.verdict) << one.failure;
+    EXPECT_EQ(one.trials, 1);
+  }
+}
+
 TEST_F(ANetwork, ColumnsThatNobodySaysAreAskedFor) {
   write_model();
   Network network = Network::read(path());
