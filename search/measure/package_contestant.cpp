@@ -116,10 +116,10 @@ void build(Package& package, const std::string& folder) {
   const ProcessResult result = [&] {
     try {
       return run_process(command);
-    } catch (const RuntimeError& error) {
+    } catch (const RuntimeError& refused) {
       throw UserError("the package cannot be built: its compiler does not start",
                       "--package " + folder + (variable != nullptr ? ", the environment's CC" : ""),
-                      error.what(), "a C compiler that is installed, in CC=gcc or as cc");
+                      refused.what(), "a C compiler that is installed, in CC=gcc or as cc");
     }
   }();
   if (!result.succeeded())

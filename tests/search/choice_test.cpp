@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/parse_device.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/index.h>
+#include <weft/dsl/tensor.h>
 #include <weft/formats/random.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/choice/formats_worth_trying.h>

@@ -14,9 +14,9 @@ std::int64_t elements_of(const Operand& operand, std::int64_t open_size) {
   return elements;
 }
 
-bool ends_otherwise(const TensorAccess& access, const std::string& columns) {
+bool ends_otherwise(const TensorAccess& access, const std::string& inner) {
   const std::string* last = access.indices.empty() ? nullptr : access.indices.back().plain();
-  return last != nullptr && *last != columns;
+  return last != nullptr && *last != inner;
 }
 
 /// How many columns of four keep at most two entries in each of so many rows, whose entries stand where
@@ -107,12 +107,12 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
     summary.dense_elements = elements_of(operand, open_size);
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
   }
-  const std::string columns = product_loops(algorithm).columns;
-  if (!columns.empty() && summary.n > 1) {
-    summary.output_across = ends_otherwise(algorithm.output, columns);
+  const std::string inner = product_loops(algorithm).columns;
+  if (!inner.empty() && summary.n > 1) {
+    summary.output_across = ends_otherwise(algorithm.output, inner);
     for (const TensorAccess& factor : algorithm.factors)
       if (algorithm.operands[factor.operand].storage != Storage::sparse)
-        summary.input_across = ends_otherwise(factor, columns);
+        summary.input_across = ends_otherwise(factor, inner);
   }
   const RowLengths lengths = row_lengths(weights);
   summary.row_mean = lengths.mean;
