@@ -20,6 +20,11 @@ constexpr std::size_t most_bytes_of_suite = 16U << 20U;
 // A product of three extents fits 63 bits.
 constexpr std::int64_t most_extent = (std::int64_t{1} << 20) - 1;
 
+/// What shows all that a suite needs.
+constexpr std::string_view whole_suite =
+    R"({"suite": "mine", "problems": [{"id": 1, "M": 64, "K": 96, "N": 32, "dtype": "f32", "sparsity": 0.9, )"
+    R"("pattern": "unstructured"}]})";
+
 /// Not so for what is no number either.
 bool is_sparsity(double share) {
   return share >= 0 && share < 1;
@@ -150,7 +155,7 @@ class SuiteReader {
             at + "/" + field, field, fmt::format("it is missing, and \"{}\" is no field", name),
             fmt::format("\"{}\" in place of \"{}\", with sizes in large letters: {}", field, name, accepted));
     }
-    refuse(at + "/" + field, field, "it is missing", accepted);
+    refuse(at + "/" + field, field, "it is missing", fmt::format("{}, as in {}", accepted, whole_suite));
   }
 
   std::string string_of(const Json& object, const std::string& at, const char* field) const {
@@ -436,8 +441,7 @@ io::File file_of_suite(const std::string& path) {
     return io::File(path);
   } catch (const UserError& error) {
     UserError::Report report = error.report();
-    report.accepted += R"(, as one that holds {"suite": "mine", "problems": [{"id": 1, "M": 64, "K": 96, )"
-                       R"("N": 32, "dtype": "f32", "sparsity": 0.9, "pattern": "unstructured"}]})";
+    report.accepted += fmt::format(", as one that holds {}", whole_suite);
     throw UserError(std::move(report));
   }
 }

@@ -29,6 +29,17 @@ double largest_change(const Array& before, const Array& after, const std::string
   return change;
 }
 
+/// A file, and which tensor of it: "layer.safetensors:fc1.bias".
+std::pair<std::string, std::string> file_and_tensor(const std::string& text) {
+  std::error_code none;
+  if (std::filesystem::exists(text, none)) return {text, {}};
+  for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', colon + 1)) {
+    if (std::filesystem::is_regular_file(text.substr(0, colon), none))
+      return {text.substr(0, colon), text.substr(colon + 1)};
+  }
+  return {text, {}};
+}
+
 }  // namespace
 
 Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag,
@@ -45,9 +56,12 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
     return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
   std::error_code error;
   if (text.find('.') == std::string::npos && !std::filesystem::exists(text, error))
-    throw UserError("an operand cannot be made", flag, '"' + text + "\", which is no file either",
-                    "random:7, ints:7, zeros, or the path of a .npy or .safetensors file");
-  Array array = of_option(flag, [&] { return read_array(text); });
+    throw UserError(
+        "an operand cannot be made", flag, '"' + text + "\", which is no file either",
+        "random:7, ints:7, zeros, or the path of a .npy or .safetensors file, with a tensor of it "
+        "layer.safetensors:fc1.bias");
+  const auto [file, tensor] = file_and_tensor(text);
+  Array array = of_option(flag, [&] { return read_array(file, tensor); });
   if (array.shape() != shape)
     throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
                     text_of_shape(shape));

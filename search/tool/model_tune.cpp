@@ -47,17 +47,42 @@ class ModelProgress {
   std::unique_ptr<ProgressLine> line_;
 };
 
-std::string verdict_of_class(const ClassTimes& one) {
-  if (!one.verdict) return one.failure;
-  if (!one.verdict->standing) return "nothing dense to compare with";
+/// Sentences that stand below a table, each once.
+class Notes {
+ public:
+  /// " [1]", to be put behind what it explains.
+  std::string mark(const std::string& sentence) {
+    if (sentence.empty()) return {};
+    const auto found = std::ranges::find(sentences_, sentence);
+    const auto number = found - sentences_.begin() + 1;
+    if (found == sentences_.end()) sentences_.push_back(sentence);
+    return fmt::format(" [{}]", number);
+  }
+  void print() const {
+    for (std::size_t i = 0; i < sentences_.size(); ++i) fmt::print("[{}] {}\n", i + 1, sentences_[i]);
+    if (!sentences_.empty()) fmt::print("\n");
+  }
+
+ private:
+  std::vector<std::string> sentences_;
+};
+
+std::string verdict_of_class(const ClassTimes& one, Notes& notes) {
+  if (!one.verdict) return "no kernel" + notes.mark(one.failure);
+  if (!one.verdict->standing) return "no verdict" + notes.mark("nothing dense to compare with");
   const Standing& standing = *one.verdict->standing;
   switch (standing.winner) {
-    case Faster::kernel:
-      return fmt::format("{:.2f} times faster{}{}", standing.ratio, one.failure.empty() ? "" : "; ",
-                         one.failure);
-    case Faster::dense: return "stay dense";
-    default: return "no verdict: " + standing.why_none;
+    case Faster::kernel: return fmt::format("{:.2f} times faster{}", standing.ratio, notes.mark(one.failure));
+    case Faster::dense: return "stay dense" + notes.mark(one.failure);
+    default: return "no verdict" + notes.mark(standing.why_none);
   }
+}
+
+/// "cpu_code in csr": the point is in the database.
+std::string kernel_of_class(const ClassTimes& one) {
+  if (!one.verdict) return "-";
+  const std::string& fastest = one.verdict->fastest;
+  return fastest.substr(0, fastest.find(':')) + " in " + one.verdict->format;
 }
 
 /// A network's sums at one number of columns, microseconds.
@@ -95,6 +120,7 @@ std::map<std::int64_t, Sum> sums_of(const Network& network, const NetworkTimes& 
 }
 
 void print(const Network& network, const NetworkTimes& times) {
+  Notes notes;
   Table table({"layers", "first", "what", "n", "dense", "dense by", "weft", "verdict", "kernel"});
   for (const ClassTimes& one : times.classes) {
     const NetworkLayer& layer = network.layers()[one.layers.representative()];
@@ -103,10 +129,11 @@ void print(const Network& network, const NetworkTimes& times) {
                std::to_string(one.n),
                has_dense ? text_of_microseconds(one.verdict->dense->microseconds) : "-",
                has_dense ? one.verdict->dense->name : "-",
-               one.verdict ? text_of_microseconds(one.verdict->microseconds) : "-", verdict_of_class(one),
-               one.verdict ? one.verdict->fastest + " in " + one.verdict->format : "-"});
+               one.verdict ? text_of_microseconds(one.verdict->microseconds) : "-",
+               verdict_of_class(one, notes), kernel_of_class(one)});
   }
   fmt::print("{}\n", table.text());
+  notes.print();
   for (const auto& [n, sum] : sums_of(network, times)) {
     const std::string at = n > 0 ? fmt::format("n {}: ", n) : std::string();
     if (sum.dense <= 0) {

@@ -38,7 +38,7 @@ struct Method {
   double sparsity = 0;  ///< as it came out
 };
 
-/// A line for each stage, on a terminal one that changes.
+/// On a terminal a line that changes; elsewhere one every few seconds, and none of what is done before.
 class Progress {
  public:
   Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -49,8 +49,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void operator()(const PruneProgress& progress) {
-    if (!terminal_ && progress.round != 1) return;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
+    if (!terminal_ && taken.count() < next_) return;
+    next_ = taken.count() + pause;
     const std::string text = fmt::format("row order {} of {}: {}, round {}, {:.1f} s", progress.attempt,
                                          progress.attempts, progress.stage, progress.round, taken.count());
     if (terminal_)
@@ -61,8 +62,11 @@ class Progress {
   }
 
  private:
+  static constexpr double pause = 5;  // seconds
+
   bool terminal_;
   bool any_ = false;
+  double next_ = pause;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -52,6 +52,18 @@ TEST_F(ModelVerb, TunesANetworkAndExportsIt) {
   EXPECT_TRUE(std::filesystem::exists(path("package/net/__init__.py")));
 }
 
+TEST_F(ModelVerb, AnOperandMayBeATensorOfAFile) {
+  const auto with_bias = [&](const std::string& bias) {
+    return call_weft({"verify", "--weights", path("model.safetensors"), "--tensor", "a.fc1.weight", "--op",
+                      "linear", "--n", "8", "--bias", bias});
+  };
+  const Answer right = with_bias(path("model.safetensors:a.fc1.bias"));
+  EXPECT_EQ(right.code, 0) << right.errors;
+  EXPECT_EQ(with_bias(path("model.safetensors")).code, 2) << "which tensor is not said";
+  EXPECT_THAT(with_bias(path("model.safetensors:fc9.bias")).errors,
+              AllOf(HasSubstr("fc9.bias"), HasSubstr("--bias")));
+}
+
 TEST_F(ModelVerb, WhatIsWrongIsToldInASentence) {
   const struct {
     std::vector<std::string> words;
