@@ -26,7 +26,7 @@ endfunction()
 # compiler; files made in the build's folder go with those of the folder that they stand for.
 function(weft_compile_together target)
   cmake_parse_arguments(GIVEN "" "FILES" "ALONE" ${ARGN})
-  if(CMAKE_CXX_COMPILER_LAUNCHER)
+  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT WEFT_TOGETHER)
     return()
   endif()
   get_target_property(files ${target} SOURCES)

@@ -9,6 +9,7 @@ option(WEFT_Z3 "Let Z3 name the constraints that clash; without it they are eval
 option(WEFT_SIMULATOR "Build the simulator of GPUs; without it there are no devices sim:*" ON)
 option(WEFT_STATIC "Link LLVM and the C++ library statically, to carry the command elsewhere" OFF)
 option(WEFT_COVERAGE "Count which lines the tests reach" OFF)
+option(WEFT_TOGETHER "Compile files of a folder several at a time: quicker where all are built, slower where one has changed" ON)
 set(WEFT_CCACHE "" CACHE STRING "A compiler cache, as ccache, for builds of many branches; headers are then not precompiled")
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers to compile in, as -fsanitize= takes them")
 # On for the compiler that weft is kept quiet with; a newer one warns of new things, which is no reason not to build.
