@@ -4,6 +4,7 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
@@ -116,9 +117,24 @@ std::string over_dense(const Record& record) {
                      library ? "" : name_of(dense->whose));
 }
 
-/// "csr sparsert rows=32"
+/// "--format csr --recipe sparsert:rows=32", to be put behind `weft run`.
 std::string configuration_of(const Record& record) {
-  return record.pattern.kind + (record.pattern.kind.empty() ? "" : " ") + text_of_config(record);
+  std::string text = record.pattern.kind.empty() ? "" : "--format " + record.pattern.kind + " ";
+  text += "--recipe " + record.recipe;
+  const Recipe* recipe = recipe_named(record.recipe);
+  char before = ':';
+  for (const auto& [name, value] : record.config) {
+    std::string word = std::to_string(value);
+    if (recipe != nullptr) {
+      const auto knob = std::ranges::find(recipe->knobs, name, &RecipeKnob::name);
+      if (knob != recipe->knobs.end()) word = knob->word_of(value);
+    }
+    // One that is not there has no word.
+    if (word.empty()) continue;
+    text += fmt::format("{}{}={}", before, name, word);
+    before = ',';
+  }
+  return text;
 }
 
 int query(const DbVerb& options) {

@@ -6,6 +6,7 @@
 #include <weft/search/records/record_file.h>
 
 #include <filesystem>
+#include <sstream>
 
 namespace weft {
 namespace {
@@ -54,6 +55,24 @@ TEST_F(DbVerb, MergesOnce) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.error, HasSubstr("--allow-arch"));
   EXPECT_EQ(weft({"db", "merge", "old.jsonl", "-o", "all.jsonl", "--allow-arch"}).exit_code, 0);
+}
+
+TEST_F(DbVerb, ConfigurationsCanBePastedBehindAnotherVerb) {
+  std::istringstream rows(weft({"db", "query", "30.jsonl"}).output);
+  int pasted = 0;
+  for (std::string row; std::getline(rows, row);) {
+    const std::size_t begin = row.find("--format");
+    if (begin == std::string::npos) continue;
+    std::vector<std::string> words{"compile", "--weights", "made:M=64,K=96,sparsity=0.9",
+                                   "--n",     "64",        "--target",
+                                   "sm_90",   "--out",     "out"};
+    std::istringstream configuration(row.substr(begin));
+    for (std::string word; configuration >> word;) words.push_back(word);
+    if (++pasted > 4) break;
+    const ProcessResult result = weft(words);
+    EXPECT_EQ(result.exit_code, 0) << row << result.error;
+  }
+  EXPECT_GT(pasted, 3);
 }
 
 TEST_F(DbVerb, MergesTwoArchitecturesWhollyOrNotAtAll) {
