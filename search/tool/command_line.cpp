@@ -7,10 +7,13 @@
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -29,22 +32,67 @@ int exit_code_of_runtime_error(const std::string& text) {
   return text.find("CUDA device") != std::string::npos ? tool::exit_no_device : tool::exit_failed;
 }
 
-int run(const Action& action) {
+/// Says what went wrong, in lines or, beside --json, as one JSON document on a line. Returns the exit code.
+class Complaint {
+ public:
+  explicit Complaint(bool json) : json_(json) {}
+
+  int operator()(const UserError& error, int code) const {
+    const UserError::Report& report = error.report();
+    return say(error,
+               {{"what", report.what},
+                {"where", report.where},
+                {"found", report.found},
+                {"accepted", report.accepted}},
+               code);
+  }
+  int operator()(const std::exception& error, int code) const {
+    return say(error, {{"what", error.what()}}, code);
+  }
+
+ private:
+  int say(const std::exception& error, nlohmann::ordered_json fields, int code) const {
+    if (json_) {
+      fields["exit_code"] = code;
+      // Names of files need not be UTF-8.
+      fmt::print(stderr, "{}\n",
+                 nlohmann::ordered_json{{"error", fields}}.dump(
+                     -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+      fmt::print(stderr, "weft: {}\n", error.what());
+    }
+    return code;
+  }
+
+  bool json_;
+};
+
+/// Whether the answer is one JSON document; the --json of weft bench names a file beside a table.
+bool wants_json(const CLI::App& app, const std::vector<std::string>& words) {
+  if (std::ranges::find(words, "--json") == words.end()) return false;
+  const CLI::App* verb = &app;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto inner =
+        verb->get_subcommands([&](const CLI::App* one) { return one->get_name() == words[i]; });
+    if (inner.empty()) break;
+    verb = inner.front();
+  }
+  const CLI::Option* option = verb->get_option_no_throw("--json");
+  return option == nullptr || option->get_expected_max() == 0;
+}
+
+int run(const Action& action, const Complaint& complain) {
   try {
     // Whoever types a command has no line of a program: nested calls name none.
     return user_call(SourcePlace(), action);
   } catch (const InfeasibleError& error) {
-    fmt::print(stderr, "weft: {}\n", error.what());
-    return tool::exit_infeasible;
+    return complain(error, tool::exit_infeasible);
   } catch (const UserError& error) {
-    fmt::print(stderr, "weft: {}\n", error.what());
-    return tool::exit_usage;
+    return complain(error, tool::exit_usage);
   } catch (const RuntimeError& error) {
-    fmt::print(stderr, "weft: {}\n", error.what());
-    return exit_code_of_runtime_error(error.what());
+    return complain(error, exit_code_of_runtime_error(error.what()));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "weft: {}\n", error.what());
-    return tool::exit_failed;
+    return complain(error, tool::exit_failed);
   }
 }
 
@@ -63,14 +111,14 @@ int command_line(int argc, char** argv) {
   app.set_version_flag("--version", "weft 0.1.0");
   Action action;
   for (const auto add : verbs) add(app, action);
+  const Complaint complain(wants_json(app, {argv, argv + argc}));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "weft: {}\n", tool::mistake_of(app, error).what());
-    return tool::exit_usage;
+    return complain(tool::mistake_of(app, error), tool::exit_usage);
   }
-  const int code = run(action);
+  const int code = run(action, complain);
   if (std::fflush(stdout) != 0) {
     fmt::print(stderr, "weft: stdout cannot be written\n");
     return tool::exit_failed;

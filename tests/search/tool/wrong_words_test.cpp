@@ -10,6 +10,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "call_weft.h"
 
@@ -415,6 +417,20 @@ TEST_F(WrongWordsTest, AFullDiskAndAFolderThatCannotBeMadeSayWhy) {
   const Answer output = call_weft(words_of("run --weights w.npy --n 8 --out /dev/full"));
   EXPECT_EQ(output.code, 1);
   EXPECT_THAT(output.errors, HasSubstr("No space left on device"));
+}
+
+TEST(WrongWords, BesideJsonAreJson) {
+  for (const auto& [words, code] : std::vector<std::pair<std::vector<std::string>, int>>{
+           {{"inspect", "nosuch.npy", "--json"}, 2}, {{"targets", "--jsno", "--json"}, 2}}) {
+    const Answer answer = call_weft(words);
+    EXPECT_EQ(answer.code, code);
+    const auto error = nlohmann::json::parse(answer.errors).at("error");
+    EXPECT_FALSE(error.at("what").get<std::string>().empty());
+    EXPECT_FALSE(error.at("accepted").get<std::string>().empty());
+    EXPECT_EQ(error.at("exit_code"), code);
+  }
+  EXPECT_THAT(call_weft({"bench", "--suite", "nosuch.json", "--json", "times.jsonl"}).errors,
+              HasSubstr("weft: "));
 }
 
 }  // namespace
