@@ -60,7 +60,8 @@ TEST_F(PruneVerb, WritesWhatTheLibraryChooses) {
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("shfl_bw:V=32"), HasSubstr("vector_wise:V=32"),
                                 HasSubstr("bcsr:b=32"), HasSubstr("csr"), HasSubstr("75.00 %")));
-  EXPECT_THAT(answer.errors, testing::Not(HasSubstr("k-means"))) << "of a tenth of a second there is no progress";
+  EXPECT_THAT(answer.errors, testing::Not(HasSubstr("k-means")))
+      << "of a tenth of a second there is no progress";
   const WeightMatrix before = read(path("net.safetensors"));
   const WeightMatrix after = read(path("pruned.safetensors"), {"conv.weight", {}});
   const Format format = parse_format("shfl_bw:V=32");
