@@ -42,6 +42,10 @@ function(weft_warnings target)
     # g++ is the compiler that has to be quiet. clang counts signs into -Wconversion, and its use of libstdc++ 12's
     # stable_sort as a use of what that deprecates.
     target_compile_options(${target} PRIVATE -Wno-sign-conversion -Wno-deprecated-declarations)
+    if(WEFT_TOGETHER)
+      # Of files that are compiled together it also counts the names of the others.
+      target_compile_options(${target} PRIVATE -Wno-shadow)
+    endif()
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # Once it inlines std::string, g++ 12 sees overlaps and overruns there that are none (its bug 105651); the address
