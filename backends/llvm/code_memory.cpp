@@ -2,8 +2,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <weft/backends/llvm/code_memory.h>
+#include <weft/backends/runtime/process.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <mutex>
 
@@ -12,22 +12,11 @@ namespace {
 
 using llvm::sys::Memory;
 
-bool write_all(int file, const char* bytes, std::size_t count) {
-  while (count > 0) {
-    const ssize_t written = write(file, bytes, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes += written;
-    count -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 /// Puts a file's pages, which were never writable here, in place of the block's.
 bool map_from_file(const llvm::sys::MemoryBlock& block) {
   const int file = memfd_create("weft", MFD_CLOEXEC);
   if (file < 0) return false;
-  const bool mapped = write_all(file, static_cast<const char*>(block.base()), block.allocatedSize()) &&
+  const bool mapped = write_all(file, {static_cast<const char*>(block.base()), block.allocatedSize()}) == 0 &&
                       mmap(block.base(), block.allocatedSize(), PROT_READ | PROT_EXEC,
                            MAP_PRIVATE | MAP_FIXED, file, 0) != MAP_FAILED;
   close(file);

@@ -6,8 +6,6 @@
 #include <algorithm>
 
 namespace weft::llvm_backend {
-namespace {}  // namespace
-
 bool Emitter::never_changes(const ir::Buffer& buffer) const {
   return buffer.scope == ir::Scope::global && buffer.access == ir::Access::read && !buffer.between_blocks;
 }

@@ -155,15 +155,6 @@ ProcessResult result_of(pid_t child, Pipe& output, Pipe& error, const ProcessOpt
   return result;
 }
 
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count > 0) bytes.remove_prefix(count);
-    if (count <= 0 && errno != EINTR) return false;
-  }
-  return true;
-}
-
 /// What the copy does. It leaves by _exit: what the parent registered for its own end is not the copy's to
 /// do.
 [[noreturn]] void answer(const std::function<std::string()>& work, pid_t parent, int output, int error) {
@@ -174,7 +165,7 @@ bool write_all(int file, std::string_view bytes) {
   const rlimit no_dump{0, 0};
   setrlimit(RLIMIT_CORE, &no_dump);
   try {
-    _exit(write_all(output, work()) ? 0 : 1);
+    _exit(write_all(output, work()) == 0 ? 0 : 1);
   } catch (const std::exception& failure) {
     write_all(error, failure.what());
   } catch (...) {
@@ -252,16 +243,20 @@ void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   if (const std::error_code error = try_write_bytes(path, bytes)) refuse_path("write", path.string(), error);
 }
 
+int write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count > 0) bytes.remove_prefix(count);
+    if (count == 0) return ENOSPC;
+    if (count < 0 && errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 std::error_code try_write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   const NoSizeSignal held;
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  int error = file < 0 ? errno : 0;
-  while (error == 0 && !bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count > 0) bytes.remove_prefix(count);
-    if (count == 0) error = ENOSPC;
-    if (count < 0 && errno != EINTR) error = errno;
-  }
+  int error = file < 0 ? errno : write_all(file, bytes);
   // Some file systems say only now that the disk is full.
   if (file >= 0 && close(file) != 0 && error == 0) error = errno;
   return {error, std::generic_category()};

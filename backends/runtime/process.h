@@ -63,6 +63,8 @@ class TemporaryFolder {
 /// these bytes, errors as refuse_path().
 std::string read_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
+/// Writes all of them to an open file: the number of the error, or 0.
+int write_all(int file, std::string_view bytes);
 /// The same without an exception: what the system says of it, nothing where all bytes are written.
 std::error_code try_write_bytes(const std::filesystem::path& path, std::string_view bytes);
 

@@ -26,17 +26,6 @@ std::string text_of_time(const Way& way) {
   return fmt::format("{}{:.3g} us", way.measured ? "" : "about ", way.microseconds);
 }
 
-/// ":tile_m=64,stages=4"
-std::string knob_text(const Recipe& recipe, const KnobValues& point) {
-  std::string text;
-  for (const RecipeKnob& knob : recipe.knobs) {
-    const auto value = point.find(std::string(knob.name));
-    if (value == point.end() || knob.word_of(value->second).empty()) continue;
-    text += fmt::format("{}{}={}", text.empty() ? ":" : ",", knob.name, knob.word_of(value->second));
-  }
-  return text;
-}
-
 class Chooser {
  public:
   Chooser(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
@@ -303,7 +292,8 @@ const Recipe& recipe_of(const Way& way) {
 std::string Way::text(CallPlace place) const {
   return user_call(place, [&] {
     const Recipe& made_by = recipe_of(*this);
-    return fmt::format("{}{} in {}", made_by.name, point ? knob_text(made_by, *point) : "", format.text());
+    const std::string knobs = point ? text_of_point(made_by.knobs, *point) : "";
+    return fmt::format("{}{}{} in {}", made_by.name, knobs.empty() ? "" : ":", knobs, format.text());
   });
 }
 

@@ -100,10 +100,10 @@ constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
 }};
 
 /// What columns that lie apart in memory cost: the model takes them for neighbours. Medians of six products
-/// on an H100 (docs/measurements/choice.md): 3.6 to 11 and 1.4 to 1.9.
+/// on an H100 (docs/measurements/choice.md); what an output adds to an input that does is within its spread.
 double cost_of_layout(const ProblemSummary& problem) {
-  constexpr double of_input = 9, of_output = 1.6;
-  return (problem.input_across ? of_input : 1) * (problem.output_across ? of_output : 1);
+  constexpr double of_input = 9.8, of_output = 1.6;
+  return problem.input_across ? of_input : problem.output_across ? of_output : 1;
 }
 
 bool lies_across(const ProblemSummary& problem) {

@@ -117,24 +117,14 @@ std::string over_dense(const Record& record) {
                      library ? "" : name_of(dense->whose));
 }
 
-/// "--format csr --recipe sparsert:rows=32", to be put behind `weft run`.
+/// "--format csr --recipe sparsert:rows=32", to be put behind `weft run`; knobs alone of a recipe that is not
+/// known here.
 std::string configuration_of(const Record& record) {
-  std::string text = record.pattern.kind.empty() ? "" : "--format " + record.pattern.kind + " ";
-  text += "--recipe " + record.recipe;
+  const std::string text = record.pattern.kind.empty() ? "" : "--format " + record.pattern.kind + " ";
   const Recipe* recipe = recipe_named(record.recipe);
-  char before = ':';
-  for (const auto& [name, value] : record.config) {
-    std::string word = std::to_string(value);
-    if (recipe != nullptr) {
-      const auto knob = std::ranges::find(recipe->knobs, name, &RecipeKnob::name);
-      if (knob != recipe->knobs.end()) word = knob->word_of(value);
-    }
-    // One that is not there has no word.
-    if (word.empty()) continue;
-    text += fmt::format("{}{}={}", before, name, word);
-    before = ',';
-  }
-  return text;
+  if (recipe == nullptr) return text + text_of_config(record);
+  const std::string knobs = text_of_point(recipe->knobs, record.config);
+  return text + "--recipe " + record.recipe + (knobs.empty() ? "" : ":" + knobs);
 }
 
 int query(const DbVerb& options) {

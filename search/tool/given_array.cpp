@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/file_and_tensor.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/search/records/words.h>
@@ -27,17 +28,6 @@ double largest_change(const Array& before, const Array& after, const std::string
     change = std::max(change, std::abs(before.get(i) - after.get(i)));
   }
   return change;
-}
-
-/// A file, and which tensor of it: "layer.safetensors:fc1.bias".
-std::pair<std::string, std::string> file_and_tensor(const std::string& text) {
-  std::error_code none;
-  if (std::filesystem::exists(text, none)) return {text, {}};
-  for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', colon + 1)) {
-    if (std::filesystem::is_regular_file(text.substr(0, colon), none))
-      return {text.substr(0, colon), text.substr(colon + 1)};
-  }
-  return {text, {}};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/file_and_tensor.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 
@@ -69,9 +70,10 @@ void require_apart_from(const std::string& option, const std::string& path,
   std::error_code none;
   for (const ReadFile& one : read) {
     if (path.empty() || one.path.empty()) continue;
+    const std::string file = file_and_tensor(one.path).file;
     // Two files that are not there yet are the same one by their path alone.
-    if (!fs::equivalent(given, one.path, none) &&
-        fs::weakly_canonical(given, none) != fs::weakly_canonical(one.path, none))
+    if (!fs::equivalent(given, file, none) &&
+        fs::weakly_canonical(given, none) != fs::weakly_canonical(file, none))
       continue;
     const fs::path other =
         given.parent_path() / (given.stem().string() + "_new" + given.extension().string());

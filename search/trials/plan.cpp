@@ -1,5 +1,6 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/formats/io/file.h>
+#include <weft/formats/io/file_and_tensor.h>
 #include <weft/search/records/json_fields.h>
 #include <weft/search/trials/plan.h>
 
@@ -38,12 +39,13 @@ void write(const std::string& folder, const Plan& plan, const std::vector<std::s
   json["files"] = Json::object();
   for (const std::string& flag : files) {
     const auto found = plan.source.find(flag);
-    if (found == plan.source.end() || !fs::is_regular_file(found->second, error)) continue;
-    const std::string name = name_in_folder(flag, found->second);
-    fs::copy_file(found->second, fs::path(folder) / name, fs::copy_options::overwrite_existing, error);
-    if (error)
-      throw RuntimeError("cannot copy " + found->second + " into " + folder + ": " + error.message());
-    json["files"][flag] = name;
+    if (found == plan.source.end()) continue;
+    const auto [file, tensor] = file_and_tensor(found->second);
+    if (!fs::is_regular_file(file, error)) continue;
+    const std::string name = name_in_folder(flag, file);
+    fs::copy_file(file, fs::path(folder) / name, fs::copy_options::overwrite_existing, error);
+    if (error) throw RuntimeError("cannot copy " + file + " into " + folder + ": " + error.message());
+    json["files"][flag] = tensor.empty() ? name : name + ":" + tensor;
   }
   for (const auto& [recipe, config, format] : plan.points)
     json["points"].push_back({{"recipe", recipe}, {"config", config}, {"format", format}});

@@ -176,7 +176,7 @@ TEST(Choice, ColumnsThatLieApartCostTimeAndAreNoGroundForAVerdict) {
   const double input = time_of(algorithm("input", C(m, n) = sum(k, A(m, k) * X(n, k))));
   const double rows = time_of(algorithm("rows", Y(n, m) = sum(k, A(m, k) * X(n, k))));
   EXPECT_GT(input, 3 * features);
-  EXPECT_GT(rows, input);
+  EXPECT_GE(rows, input);
 }
 
 TEST(Choice, ReluctanceIsInTheRankAndNotInTheTime) {

@@ -12,6 +12,16 @@ std::string RecipeKnob::word_of(std::int64_t value) const {
   return has_word ? std::string(words[value - 1]) : std::to_string(value);
 }
 
+std::string text_of_point(std::span<const RecipeKnob> knobs, const KnobValues& point) {
+  std::string text;
+  for (const RecipeKnob& knob : knobs) {
+    const auto value = point.find(std::string(knob.name));
+    const std::string word = value == point.end() ? "" : knob.word_of(value->second);
+    if (!word.empty()) text += fmt::format("{}{}={}", text.empty() ? "" : ",", knob.name, word);
+  }
+  return text;
+}
+
 const RecipeKnob* knob_named(std::span<const RecipeKnob> knobs, std::string_view name) {
   const auto found = std::ranges::find(knobs, name, &RecipeKnob::name);
   return found == knobs.end() ? nullptr : &*found;

@@ -29,6 +29,10 @@ struct RecipeKnob {
   std::string word_of(std::int64_t value) const;
 };
 
+/// "tile_m=64,stages=4", as --recipe takes it behind the recipe's name; without those that are left to the
+/// recipe.
+std::string text_of_point(std::span<const RecipeKnob> knobs, const KnobValues& point);
+
 /// The knob of that name; null where there is none.
 const RecipeKnob* knob_named(std::span<const RecipeKnob> knobs, std::string_view name);
 

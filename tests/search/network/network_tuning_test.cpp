@@ -26,11 +26,16 @@ NetworkTuneOptions options_for(Measure measure) {
   return options;
 }
 
-TEST_F(ANetwork, EveryClassIsSearchedAndEveryLayerChecked) {
-  write_model();
-  write_network_file(all_layers);
-  Network network = Network::read(path());
+Network inspected(const ANetwork& files) {
+  files.write_model();
+  files.write_network_file(all_layers);
+  Network network = Network::read(files.path());
   network.inspect();
+  return network;
+}
+
+TEST_F(ANetwork, EveryClassIsSearchedAndEveryLayerChecked) {
+  Network network = inspected(*this);
   RecordFile file(path("trials.jsonl"), RecordFile::Mode::append);
   const NetworkTimes times = tune_network(network, target_named("cpu"), file, options_for(Measure::cpu));
   EXPECT_FALSE(times.interrupted);
@@ -52,10 +57,7 @@ TEST_F(ANetwork, EveryClassIsSearchedAndEveryLayerChecked) {
 }
 
 TEST_F(ANetwork, EveryClassHasAVerdictWhateverTheTime) {
-  write_model();
-  write_network_file(all_layers);
-  Network network = Network::read(path());
-  network.inspect();
+  Network network = inspected(*this);
   RecordFile file(path("trials.jsonl"), RecordFile::Mode::append);
   NetworkTuneOptions options = options_for(Measure::cpu);
   options.seconds = 0;
@@ -86,10 +88,7 @@ TEST_F(ANetwork, ColumnsThatNobodySaysAreAskedFor) {
 }
 
 TEST_F(ANetwork, IsExportedAsOneLibraryWithATable) {
-  write_model();
-  write_network_file(all_layers);
-  Network network = Network::read(path());
-  network.inspect();
+  Network network = inspected(*this);
   NetworkExportOptions options;
   options.package.name = "net";
   options.targets = {"x86-64-v3"};
