@@ -58,6 +58,22 @@ def times_of(runs, rounds):
     return {name: statistics.median(times) for name, times in samples.items()}
 
 
+def another_activation(name, package, dense):
+    """A model that is not the one that was exported is refused, and stays as it was."""
+    model = copy.deepcopy(dense)
+    for parent in model.modules():
+        for place, module in parent.named_children():
+            if isinstance(module, (torch.nn.ReLU, torch.nn.GELU)):
+                setattr(parent, place, torch.nn.Tanh())
+    try:
+        package.apply(model)
+        check(False, f"{name} with other activations is refused")
+    except package.Error as error:
+        check("take \"activation\" out of network.json" in str(error), f"{name} with other activations is refused")
+    kinds = {type(model.get_submodule(layer)).__module__ for layer in package.layers()}
+    check(not any(kind.startswith("weft_") for kind in kinds), f"{name}, refused, has all its layers")
+
+
 def on_the_gpu(name, package, dense, given):
     targets = [one["target"] for path in sorted((package.folder() / "layers").glob("*/manifest.json"))
                for one in json.loads(path.read_text())["kernels"]]
@@ -104,6 +120,7 @@ def run(name, dense, networks, packages, options):
         with torch.no_grad():
             lines.append((name, threads, times_of({"dense": lambda: dense(given), "weft": lambda: model(given)},
                                                   options.rounds)))
+    another_activation(name, package, dense)
     again = package.apply(copy.deepcopy(dense))
     for module in again.modules():
         if hasattr(module, "packed"):

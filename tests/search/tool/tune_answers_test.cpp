@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/runtime/libraries/onednn.h>
+#include <weft/formats/io/read.h>
+#include <weft/formats/random.h>
 #include <weft/search/records/record_file.h>
 
 #include <algorithm>
@@ -133,6 +135,17 @@ TEST_F(TuneVerb, WithoutAFormatAllThatHoldTheWeightsAreSearched) {
   EXPECT_EQ(formats_in("one.jsonl"), std::set<std::string>{"csr"});
   EXPECT_EQ(search({"--db", "two.jsonl", "--recipes", "v_n_m"}).exit_code, 0);
   EXPECT_THAT(formats_in("two.jsonl"), ::testing::Not(::testing::Contains("csr")));
+}
+
+TEST_F(TuneVerb, APlanHasTheTensorsOfItsFiles) {
+  write_safetensors(path("m.safetensors"), {{"fc.bias", random_array(DType::f32, {64}, 1)},
+                                            {"other", random_array(DType::f32, {3}, 2)}});
+  const ProcessResult planned = tune({"--target", "sm_80", "--trials", "2", "--plan", "p", "--measure",
+                                      "model", "--bias", "m.safetensors:fc.bias"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.error;
+  fs::remove(path("m.safetensors"));
+  const ProcessResult measured = weft({"measure", "p", "--measure", "sim"});
+  EXPECT_EQ(measured.exit_code, 0) << measured.error;
 }
 
 TEST_F(TuneVerb, APlanNamesTheFormatOfEveryPoint) {
