@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/formats/io/read.h>
+#include <weft/formats/sparse_tensor.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_kind.h>
 #include <weft/search/network/model_config.h>
