@@ -66,8 +66,13 @@ struct BoundKernel::State {
           fmt::format("{}; for other weights another kernel, or a schedule without the steps that "
                       "leave {} out",
                       fmt::join(names, ", "), name));
-    throw UserError("the kernel has no operand of that name", name,
-                    fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
+    const bool is_packed =
+        std::ranges::any_of(names, [&](std::string_view known) { return known.starts_with(name + "."); });
+    throw UserError(
+        "the kernel has no operand of that name", name,
+        fmt::format("{}{}", fmt::join(names, ", "),
+                    is_packed ? fmt::format("; {0}.values is pack(weights, format).array(\"values\")", name)
+                              : did_you_mean(name, names)));
   }
 
   /// UserError for one that says where entries of the weights stand, and for a workspace.

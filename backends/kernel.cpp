@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ostream>
 
 namespace weft {
 namespace {
@@ -166,6 +167,10 @@ const Target& Kernel::target(CallPlace place) const {
 const ThreadProgram& Kernel::lowered(CallPlace place) const {
   return state(place).lowered;
 }
+std::ostream& operator<<(std::ostream& stream, const Kernel& kernel) {
+  return stream << kernel.program_text();
+}
+
 std::string Kernel::program_text(CallPlace place) const {
   return ir::print(state(place).schedule.program());
 }

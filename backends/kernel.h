@@ -10,9 +10,11 @@
 #include <weft/scheduler/program/schedule.h>
 
 #include <concepts>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -81,6 +83,9 @@ class BoundKernel {
 /// A value; copies share the code. UserError from every call of one that compile() did not give.
 class Kernel {
  public:
+  Kernel() = default;
+  WEFT_NOT_MADE_OF(Kernel, "Kernel kernel = compile(schedule);")
+
   const Schedule& schedule(CallPlace place = {}) const;
   /// The schedule's, or the CPU where it runs by its meaning.
   const Target& target(CallPlace place = {}) const;
@@ -111,6 +116,10 @@ class Kernel {
   /// device does not run this kernel's target, or an operand has 2^31 elements or more and the kernel indexes
   /// with 32 bits.
   BoundKernel bind(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
+  WEFT_NO_MEMBER(void, launch,
+                 "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}}), or BoundKernel bound = "
+                 "kernel.bind(device, arguments), which has launch(stream)")
+  WEFT_NO_MEMBER(void, run, "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}})")
   /// Runs once on host arrays: binds, launches, waits, copies the output back.
   void operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
 
@@ -138,6 +147,14 @@ class Kernel {
         detail::never<Never>,
         "weft: export_to is not given what it takes; accepted: kernel.export_to(\"folder\", {.name = "
         "\"layer\"})");
+    return {};
+  }
+  template <class Folder, class Name>
+    requires std::convertible_to<const Name&, std::string_view>
+  std::vector<std::string> export_to(const Folder&, const Name&) const {
+    static_assert(detail::never<Folder, Name>,
+                  "weft: the options of a package are a text; found: a name alone; accepted: "
+                  "kernel.export_to(\"folder\", {.name = \"layer\"})");
     return {};
   }
   /// Always refused: a device that is not called, and addresses of others than arrays.
@@ -204,6 +221,9 @@ class Kernel {
   State& state(CallPlace place) const;
   std::shared_ptr<State> state_;
 };
+
+/// Its program, for people.
+std::ostream& operator<<(std::ostream& stream, const Kernel& kernel);
 
 /// Lowers the schedule's program and makes code for its target. UserError and InfeasibleError as lower(), for
 /// an algorithm whose sizes no launch could tell, and for a number of threads or a processor that there is

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/reference.h>
+#include <weft/dsl/errors.h>
+#include <weft/dsl/operation.h>
 
 #include <algorithm>
 #include <cmath>
@@ -256,8 +258,7 @@ class Evaluation {
   }
 
   /// Value and magnitude of a term at output element `i`.
-  std::pair<double, double> evaluate(const Term& term, std::size_t i) const {
-    const auto argument = [&](std::size_t a) { return evaluate(term.arguments[a], i); };
+  Sized evaluate(const Term& term, std::size_t i) const {
     switch (term.kind) {
       case Term::Kind::sum: return {sum_[i], magnitude_[i]};
       case Term::Kind::number: return {term.number, std::abs(term.number)};
@@ -270,28 +271,12 @@ class Evaluation {
         const double value = line.begin < line.end ? line.at(0) : 0;
         return {value, std::abs(value)};
       }
-      case Term::Kind::add:
-      case Term::Kind::subtract: {
-        const auto [a, a_size] = argument(0);
-        const auto [b, b_size] = argument(1);
-        return {term.kind == Term::Kind::add ? a + b : a - b, a_size + b_size};
-      }
-      case Term::Kind::multiply: {
-        const auto [a, a_size] = argument(0);
-        const auto [b, b_size] = argument(1);
-        return {a * b, a_size * b_size};
-      }
-      case Term::Kind::relu: {
-        const auto [x, size] = argument(0);
-        return {x < 0 ? 0 : x, size};
-      }
-      case Term::Kind::gelu: {
-        const auto [x, size] = argument(0);
-        // 1 + erf cancels for negative x, so the error is one of x itself.
-        return {0.5 * x * (1 + std::erf(x * std::sqrt(0.5))), size + std::abs(x)};
-      }
+      default: break;
     }
-    throw InternalError("an epilogue term of an unknown kind");
+    const Operation* operation = operation_of(term.kind);
+    internal_check(operation != nullptr, "an epilogue term of an unknown kind");
+    const Sized x = evaluate(term.arguments[0], i);
+    return operation->result(x, operation->arguments > 1 ? evaluate(term.arguments[1], i) : Sized{});
   }
 
   const Algorithm& algorithm_;

@@ -54,6 +54,22 @@ if(weft_zip_include AND weft_zip_library AND NOT TARGET libzip::zip)
   endif()
 endif()
 
+# Files of ONNX are messages of protobuf. What travels takes the static library.
+find_path(weft_protobuf_include google/protobuf/io/coded_stream.h)
+if(WEFT_STATIC)
+  find_library(weft_protobuf_library libprotobuf-lite.a)
+else()
+  find_library(weft_protobuf_library protobuf-lite)
+endif()
+mark_as_advanced(weft_protobuf_include weft_protobuf_library)
+if(NOT weft_protobuf_include OR NOT weft_protobuf_library)
+  list(APPEND weft_missing libprotobuf-dev)
+elseif(NOT TARGET weft::protobuf)
+  add_library(weft::protobuf INTERFACE IMPORTED GLOBAL)
+  set_target_properties(weft::protobuf PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${weft_protobuf_include}"
+                                                  INTERFACE_LINK_LIBRARIES "${weft_protobuf_library}")
+endif()
+
 if(WEFT_WITH_Z3_LIBRARY)
   find_path(weft_z3_include z3++.h PATH_SUFFIXES z3)
   find_library(weft_z3_library z3)

@@ -8,8 +8,8 @@ file(MAKE_DIRECTORY ${WEFT_INCLUDE_DIR}/weft)
 # weft_room(<name> SOURCES <files> USES <rooms and libraries> PRIVATELY <libraries> [PRECOMPILE <headers>]
 #           [ALONE <folders>])
 # Beside the packages of the distribution, PRIVATELY may name weft::llvm_library (backends/llvm only), weft::z3_library
-# (scheduler only, where WEFT_Z3 is on) and libzip::zip. The files of a folder are compiled together, except in the folders
-# ALONE: there each file is written to the same pattern, with the same names.
+# (scheduler only, where WEFT_Z3 is on), libzip::zip and weft::protobuf. The files of a folder are compiled together, except in
+# the folders ALONE: there each file is written to the same pattern, with the same names.
 function(weft_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATELY;PRECOMPILE;ALONE" ${ARGN})
   add_library(weft_${name} STATIC ${ROOM_SOURCES})

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <weft/dsl/algorithm.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/operation.h>
 
 #include <algorithm>
+#include <ostream>
 
 namespace weft {
 namespace {
@@ -25,23 +27,24 @@ class Writer {
       case Term::Kind::number: return fmt::format("{}", term.number);
       case Term::Kind::scalar: return term.scalar;
       case Term::Kind::access: return access(term.access);
-      case Term::Kind::add: return operation(term, " + ");
-      case Term::Kind::subtract: return operation(term, " - ");
-      case Term::Kind::multiply: return operation(term, " * ");
-      case Term::Kind::relu: return "relu(" + operation(term, ", ") + ")";
-      case Term::Kind::gelu: return "gelu(" + operation(term, ", ") + ")";
+      default: break;
     }
-    return "?";
+    const Operation* operation = operation_of(term.kind);
+    if (operation == nullptr) return "?";
+    if (operation->precedence == function) return fmt::format("{}({})", operation->text, joined(term, ", "));
+    return joined(term, fmt::format(" {} ", operation->text));
   }
 
  private:
+  static constexpr int function = 3;
+
   static int precedence(const Term& term) {
-    if (term.kind == Term::Kind::add || term.kind == Term::Kind::subtract) return 1;
-    return term.kind == Term::Kind::multiply ? 2 : 3;
+    const Operation* operation = operation_of(term.kind);
+    return operation == nullptr ? function : operation->precedence;
   }
 
-  std::string operation(const Term& term, const std::string& sign) const {
-    const int outside = precedence(term) == 3 ? 0 : precedence(term);
+  std::string joined(const Term& term, const std::string& sign) const {
+    const int outside = precedence(term) == function ? 0 : precedence(term);
     std::string text;
     for (const Term& argument : term.arguments) {
       const bool first = &argument == &term.arguments.front();
@@ -108,6 +111,10 @@ bool Algorithm::takes_any_weights() const {
 std::string Algorithm::text() const {
   const Writer writer(*this);
   return writer.access(output) + " = " + writer.term(result);
+}
+
+std::ostream& operator<<(std::ostream& stream, const Algorithm& algorithm) {
+  return stream << algorithm.text();
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <weft/dsl/extent.h>
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,17 +51,35 @@ struct TensorAccess {
 
 /// A value of the epilogue: a tree over the reduction's sum.
 struct Term {
-  enum class Kind : std::uint8_t { sum, number, scalar, access, add, subtract, multiply, relu, gelu };
+  enum class Kind : std::uint8_t {
+    // What is computed with.
+    sum,
+    number,
+    scalar,
+    access,
+    // Operations: dsl/operation.h.
+    add,
+    subtract,
+    multiply,
+    divide,
+    maximum,
+    minimum,
+    relu,
+    gelu,
+    tanh,
+    sigmoid,
+    silu,
+  };
   Kind kind = Kind::sum;
   double number = 0;            ///< value of a number
   std::string scalar;           ///< name of a scalar argument, given at launch
   TensorAccess access;          ///< what an access reads; only output indices occur in it
-  std::vector<Term> arguments;  ///< two of add, subtract, multiply; one of relu, gelu
+  std::vector<Term> arguments;  ///< as many as the operation takes (dsl/operation.h)
 };
 
 /// output[indices] = result(sum over the reduction indices of factor * factor). The sum runs in
 /// `accumulator`, so does the epilogue; the result is rounded once, when it is stored. gelu is x/2 (1 + erf(x
-/// / sqrt 2)).
+/// / sqrt 2)), sigmoid 1 / (1 + exp(-x)), silu x sigmoid(x).
 struct Algorithm {
   std::string name;                    ///< an identifier
   std::vector<Operand> operands;       ///< inputs in the order of their first use, the output last
@@ -81,5 +100,7 @@ struct Algorithm {
   /// Throws UserError when shapes, extents or names do not fit together. `algorithm()` has called it.
   void check() const;
 };
+
+std::ostream& operator<<(std::ostream& stream, const Algorithm& algorithm);
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/dsl/names.h>
+#include <weft/dsl/operation.h>
 
 #include <algorithm>
 #include <map>
@@ -186,10 +187,8 @@ class Check {
   }
 
   static std::size_t arguments_of(Term::Kind kind) {
-    if (kind == Term::Kind::relu || kind == Term::Kind::gelu) return 1;
-    const bool is_binary =
-        kind == Term::Kind::add || kind == Term::Kind::subtract || kind == Term::Kind::multiply;
-    return is_binary ? 2 : 0;
+    const Operation* operation = operation_of(kind);
+    return operation == nullptr ? 0 : operation->arguments;
   }
 
   void check_term(const Term& term, int depth) {
@@ -197,7 +196,11 @@ class Check {
     if (term.arguments.size() != arguments_of(term.kind))
       refuse("a term has a wrong number of arguments", std::to_string(term.arguments.size()),
              std::to_string(arguments_of(term.kind)));
+    if (term.kind > Term::Kind::access && operation_of(term.kind) == nullptr)
+      refuse("a term is of an unknown kind", std::to_string(static_cast<int>(term.kind)),
+             "a kind of Term::Kind");
     if (term.kind == Term::Kind::multiply) check_factors(term);
+    if (term.kind == Term::Kind::divide) check_divisor(term.arguments[1]);
     if (term.kind == Term::Kind::sum) ++sums_;
     if (term.kind == Term::Kind::access) check_epilogue_access(term.access);
     if (term.kind == Term::Kind::scalar &&
@@ -216,6 +219,15 @@ class Check {
     if (std::ranges::any_of(product.arguments, is_zero) && has_sum(product))
       refuse("the sum is multiplied by 0", "a factor of 0, of which nothing of the sum is left",
              "another factor, such as 0.5 * sum(k, A(m, k) * B(k, n)); 1 / 2 of whole numbers is 0 in C++");
+  }
+
+  /// Where the sum is near 0, a quotient by it has no digit that can be compared.
+  void check_divisor(const Term& divisor) const {
+    if (divisor.kind == Term::Kind::number && divisor.number == 0)
+      refuse("an expression is divided by 0", "a divisor of 0", "another number");
+    if (has_sum(divisor))
+      refuse("the sum stands in a divisor", "a quotient by what is summed",
+             "the sum above, such as sum(k, A(m, k) * B(k, n)) / length(n)");
   }
 
   void check_epilogue_access(const TensorAccess& access) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/check_parts.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/operation.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,19 +50,18 @@ class Numbers {
   double value(const Term& term) const {
     switch (term.kind) {
       case Term::Kind::number: check(term.number); return term.number;
-      case Term::Kind::add: return kept(value(term.arguments[0]) + value(term.arguments[1]));
-      case Term::Kind::subtract: return kept(value(term.arguments[0]) - value(term.arguments[1]));
-      case Term::Kind::multiply: return kept(value(term.arguments[0]) * value(term.arguments[1]));
-      case Term::Kind::relu: return std::max(value(term.arguments[0]), 0.0);
-      case Term::Kind::gelu: {
-        const double argument = value(term.arguments[0]);
-        return argument / 2 * (1 + std::erf(argument / std::sqrt(2.0)));
-      }
       case Term::Kind::sum:
       case Term::Kind::scalar:
       case Term::Kind::access: return 0;
+      default: break;
     }
-    return 0;
+    const auto argument = [&](std::size_t i) {
+      return i < term.arguments.size() ? Sized{value(term.arguments[i]), 0} : Sized{};
+    };
+    const Sized x = argument(0), y = argument(1);
+    // By a tensor or a scalar: what they are is not known.
+    if (term.kind == Term::Kind::divide && y.value == 0) return 0;
+    return kept(operation_of(term.kind)->result(x, y).value);
   }
 
   /// A number as the user wrote it.

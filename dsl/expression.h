@@ -268,16 +268,45 @@ auto operator*(const Left& left, const Right& right) {
   }
 }
 
-/// max(argument, 0); a NaN stays a NaN.
-template <IsTerm Argument>
-auto relu(const Argument& argument) {
-  return detail::applied(Term::Kind::relu, detail::as_expression(argument));
+/// By what holds no sum.
+template <class Left, class Right>
+  requires Combinable<Left, Right>
+auto operator/(const Left& left, const Right& right) {
+  return detail::combined(Term::Kind::divide, detail::as_expression(left), detail::as_expression(right));
 }
-/// argument / 2 * (1 + erf(argument / sqrt 2))
-template <IsTerm Argument>
-auto gelu(const Argument& argument) {
-  return detail::applied(Term::Kind::gelu, detail::as_expression(argument));
+/// left < right ? right : left, of which the left one may be a NaN that stays one.
+template <class Left, class Right>
+  requires Combinable<Left, Right>
+auto max(const Left& left, const Right& right) {
+  return detail::combined(Term::Kind::maximum, detail::as_expression(left), detail::as_expression(right));
 }
+/// right < left ? right : left
+template <class Left, class Right>
+  requires Combinable<Left, Right>
+auto min(const Left& left, const Right& right) {
+  return detail::combined(Term::Kind::minimum, detail::as_expression(left), detail::as_expression(right));
+}
+/// min(max(x, least), most): clamp(x, 0, 6) is ReLU6.
+template <IsTerm Argument, IsTermOrNumber Least, IsTermOrNumber Most>
+auto clamp(const Argument& x, const Least& least, const Most& most) {
+  return min(max(x, least), most);
+}
+
+#define WEFT_FUNCTION(name)                                                    \
+  template <IsTerm Argument>                                                   \
+  auto name(const Argument& argument) {                                        \
+    return detail::applied(Term::Kind::name, detail::as_expression(argument)); \
+  }
+/// max(x, 0); a NaN stays a NaN.
+WEFT_FUNCTION(relu)
+/// x / 2 * (1 + erf(x / sqrt 2))
+WEFT_FUNCTION(gelu)
+WEFT_FUNCTION(tanh)
+/// 1 / (1 + exp(-x))
+WEFT_FUNCTION(sigmoid)
+/// x * sigmoid(x), which is called Swish, too.
+WEFT_FUNCTION(silu)
+#undef WEFT_FUNCTION
 
 namespace detail {
 

@@ -133,25 +133,39 @@ WEFT_REFUSED_UNARY(OneIndex, -, detail::BrokenIndexSum,
 WEFT_REFUSED_OPERANDS(+)
 WEFT_REFUSED_OPERANDS(-)
 WEFT_REFUSED_OPERANDS(*)
+WEFT_REFUSED_OPERANDS(/)
 #undef WEFT_REFUSED_OPERANDS
 
-template <detail::TensorOrIndex Argument>
-auto relu(const Argument&) {
-  detail::check_operands<Argument>();
-  return detail::BrokenExpression();
-}
-template <detail::TensorOrIndex Argument>
-auto gelu(const Argument&) {
-  detail::check_operands<Argument>();
-  return detail::BrokenExpression();
-}
+#define WEFT_REFUSED_PAIR(name)                 \
+  template <class Left, class Right>            \
+    requires detail::NotCombinable<Left, Right> \
+  auto name(const Left&, const Right&) {        \
+    detail::check_operands<Left, Right>();      \
+    return detail::BrokenExpression();          \
+  }
+WEFT_REFUSED_PAIR(max)
+WEFT_REFUSED_PAIR(min)
+#undef WEFT_REFUSED_PAIR
+
+#define WEFT_REFUSED_ARGUMENT(name)         \
+  template <detail::TensorOrIndex Argument> \
+  auto name(const Argument&) {              \
+    detail::check_operands<Argument>();     \
+    return detail::BrokenExpression();      \
+  }
+WEFT_REFUSED_ARGUMENT(relu)
+WEFT_REFUSED_ARGUMENT(gelu)
+WEFT_REFUSED_ARGUMENT(tanh)
+WEFT_REFUSED_ARGUMENT(sigmoid)
+WEFT_REFUSED_ARGUMENT(silu)
+#undef WEFT_REFUSED_ARGUMENT
 
 template <IsTerm Argument, class... Others>
   requires(sizeof...(Others) > 0)
 auto relu(const Argument&, const Others&...) {
   static_assert(detail::never<Others...>,
                 "weft: relu is given more than what it is taken of; accepted: relu(x); with an upper end, as "
-                "of ReLU6, 6 - relu(6 - relu(x))");
+                "of ReLU6, clamp(x, 0, 6)");
   return detail::BrokenExpression();
 }
 template <IsTerm Argument, class... Others>
@@ -171,22 +185,21 @@ auto sum(std::initializer_list<LoopName>, const Rest&...) {
   return detail::BrokenExpression();
 }
 
-WEFT_REFUSED_BINARY(AnyMeantAsTerm, /, detail::BrokenExpression,
-                    "an expression is divided; accepted: a product with the reciprocal, such as 0.5 * x "
-                    "instead of x / 2; for a Scalar, the reciprocal as its value at launch")
+#define WEFT_OPERATIONS                                                                                      \
+  "x + y, x - y, x * y, x / y, max(x, y), min(x, y), clamp(x, a, b), relu(x), gelu(x), tanh(x), sigmoid(x) " \
+  "and silu(x)"
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, %, detail::BrokenExpression,
-                    "the rest of an expression is taken; accepted: x + y, x - y, x * y, relu(x) and gelu(x)")
+                    "the rest of an expression is taken; accepted: " WEFT_OPERATIONS)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, ^, detail::BrokenExpression,
-                    "^ stands in an expression; accepted: x + y, x - y, x * y, relu(x) and gelu(x)")
+                    "^ stands in an expression; accepted: " WEFT_OPERATIONS)
 WEFT_REFUSED_UNARY(MeantAsTerm, -, detail::BrokenExpression,
                    "an expression is negated; accepted: -1 * x instead of -x")
 WEFT_REFUSED_UNARY(MeantAsTerm, +, detail::BrokenExpression,
                    "a + stands before an expression; accepted: x instead of +x")
 
-#define WEFT_NO_CONDITION                                                                                  \
-  "an expression is compared, and an algorithm has no conditions; accepted: relu(x), which is max(x, 0), " \
-  "or y + "                                                                                                \
-  "relu(x - y), which is max(x, y)"
+#define WEFT_NO_CONDITION                                                                              \
+  "an expression is compared, and an algorithm has no conditions; accepted: max(x, y), min(x, y) and " \
+  "relu(x)"
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, <, bool, WEFT_NO_CONDITION)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, >, bool, WEFT_NO_CONDITION)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, <=, bool, WEFT_NO_CONDITION)
@@ -194,25 +207,30 @@ WEFT_REFUSED_BINARY(AnyMeantAsTerm, >=, bool, WEFT_NO_CONDITION)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, !=, bool, WEFT_NO_CONDITION)
 #undef WEFT_NO_CONDITION
 
-WEFT_REFUSED_FUNCTION(max, "y + relu(x - y) instead of max(x, y), and relu(x) instead of max(x, 0)")
-WEFT_REFUSED_FUNCTION(min, "y - relu(y - x) instead of min(x, y)")
-WEFT_REFUSED_FUNCTION(fmax, "y + relu(x - y) instead of fmax(x, y), and relu(x) instead of fmax(x, 0)")
-WEFT_REFUSED_FUNCTION(fmin, "y - relu(y - x) instead of fmin(x, y)")
-WEFT_REFUSED_FUNCTION(clamp, "b - relu(b - a - relu(x - a)) instead of clamp(x, a, b)")
-#define WEFT_OPERATIONS "x + y, x - y, x * y, relu(x) and gelu(x)"
+WEFT_REFUSED_FUNCTION(fmax, "max(x, y)")
+WEFT_REFUSED_FUNCTION(fmin, "min(x, y)")
 WEFT_REFUSED_FUNCTION(abs, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(exp, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(log, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(sqrt, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(pow, WEFT_OPERATIONS)
-WEFT_REFUSED_FUNCTION(tanh, WEFT_OPERATIONS)
-WEFT_REFUSED_FUNCTION(sigmoid, WEFT_OPERATIONS)
-WEFT_REFUSED_FUNCTION(silu, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(leaky_relu, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(softmax, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(select, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(where, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(if_then_else, WEFT_OPERATIONS)
 #undef WEFT_OPERATIONS
+
+// ---- in place of an index ----
+
+/// As Halide and TVM declare one.
+template <class Never = void>
+struct Var {
+  template <class... Given>
+  Var(const Given&...) {
+    static_assert(detail::never<Never, Given...>, "weft: there is no Var; accepted: WEFT_INDEX(m, n, k);");
+  }
+};
 
 // ---- in place of an assignment ----
 

@@ -4,6 +4,22 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <type_traits>
+
+namespace weft {
+
+/// Found by the types of weft, and of what is made of them, alone.
+template <class Given>
+void is_of_weft(const Given&);
+
+}  // namespace weft
+
+namespace weft_types {
+
+template <class Given>
+concept OfWeft = requires(const Given& given) { is_of_weft(given); };
+
+}  // namespace weft_types
 
 namespace weft::detail {
 
@@ -26,8 +42,39 @@ Result refused_result();
 
 }  // namespace weft::detail
 
-/// A call of `name` that fits none of its forms. `written` is how it is called.
+/// An object made of what it is not made of, in the class `name`. `written` is how one is had.
+#define WEFT_NOT_MADE_OF(name, written)                                              \
+  template <class First, class... Rest>                                              \
+    requires(!std::same_as<std::remove_cvref_t<First>, name> && sizeof...(Rest) < 3) \
+  explicit name(const First&, const Rest&...) {                                      \
+    static_assert(::weft::detail::never<First, Rest...>,                             \
+                  "weft: a " #name " is not made so; accepted: " written);           \
+  }
+
+/// A member that another language or library has and the class has not. `written` is what is called here.
+#define WEFT_NO_MEMBER(result, name, written)                                                          \
+  template <class... Given>                                                                            \
+  result name(const Given&...) const {                                                                 \
+    static_assert(::weft::detail::never<Given...>, "weft: there is no " #name "; accepted: " written); \
+    return ::weft::detail::refused_result<result>();                                                   \
+  }
+
+/// A call of `name` that fits none of its forms, which stand above. `written` is how it is called. Where
+/// something of weft is among what it is given, and no braces, the types of that are told.
 #define WEFT_CALL_REFUSED(result, name, written)                                                      \
+  template <class... Given>                                                                           \
+  inline constexpr bool takes_##name =                                                                \
+      requires(Given&... given) { ::weft::name(given...); } || requires(const Given&... given) {      \
+        ::weft::name(given...);                                                                       \
+      } || requires(Given&&... given) { ::weft::name(static_cast<Given&&>(given)...); };              \
+  template <class... Given>                                                                           \
+    requires((::weft_types::OfWeft<Given> || ...) && !takes_##name<Given...>)                         \
+  result name(const Given&...) {                                                                      \
+    static_assert(::weft::detail::never<Given...>,                                                    \
+                  "weft: " #name                                                                      \
+                  " is not given what it takes; found: the types beside Given; accepted: " written);  \
+    return ::weft::detail::refused_result<result>();                                                  \
+  }                                                                                                   \
   template <class Never = void>                                                                       \
   result name(::weft::detail::Anything, ::weft::detail::Anything = {}, ::weft::detail::Anything = {}, \
               ::weft::detail::Anything = {}, ::weft::detail::Anything = {}) {                         \

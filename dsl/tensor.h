@@ -216,6 +216,11 @@ class Tensor {
     static_assert(detail::never<Use>, "weft: a tensor is indexed with [ ]; accepted: ( ), such as A(m, k)");
     return Access<Element, storage, detail::BrokenIndex>({operand_, {}});
   }
+  // An algorithm turns a tensor over by the order of its indices.
+  WEFT_NO_MEMBER(Tensor, transpose,
+                 "sizes and indices in the other order: B(n, k) of Tensor<f32, 2> B(\"B\", {N, K})")
+  WEFT_NO_MEMBER(Tensor, T,
+                 "sizes and indices in the other order: B(n, k) of Tensor<f32, 2> B(\"B\", {N, K})")
   /// Always refused: what is computed is assigned to a tensor with its indices.
   template <class Right>
   Assignment operator=(const Right& right) const;

@@ -2,10 +2,12 @@
 #include <weft/formats/array.h>
 #include <weft/formats/element_type.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <ostream>
 #include <type_traits>
 #include <utility>
 
@@ -180,6 +182,14 @@ Array Array::converted(DType dtype) const {
   Array result(dtype, shape_);
   for (std::int64_t i = 0; i < size_; ++i) result.set(i, get(i));
   return result;
+}
+
+std::ostream& operator<<(std::ostream& stream, const Array& array) {
+  constexpr std::int64_t most = 8;
+  stream << name_of(array.dtype()) << " " << text_of_shape(array.shape());
+  for (std::int64_t i = 0; i < std::min(array.size(), most); ++i)
+    stream << (i == 0 ? ": " : ", ") << array.get(i);
+  return stream << (array.size() > most ? ", …" : "");
 }
 
 std::string text_of_shape(std::span<const std::int64_t> shape) {

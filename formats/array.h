@@ -6,9 +6,11 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/refused_call.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +35,26 @@ class Array {
         "weft: an array is given its shape before its element type; accepted: Array(DType::f32, {64, "
         "96})");
   }
+  template <std::integral... Sizes>
+    requires(sizeof...(Sizes) > 0)
+  Array(DType, Sizes...) {
+    static_assert(detail::never<Sizes...>,
+                  "weft: an array is given its sizes one by one; accepted: Array(DType::f32, {64, 96})");
+  }
+  template <class Place>
+  double operator[](const Place&) const {
+    static_assert(
+        detail::never<Place>,
+        "weft: there is no operator[]; accepted: .as<f32>()[i], .get(i) and .set(i, value) of elements "
+        "counted in row-major order");
+    return 0;
+  }
+  WEFT_NO_MEMBER(double, operator(), ".get(i) and .set(i, value) of elements counted in row-major order")
+  WEFT_NO_MEMBER(double, at, ".get(i) and .set(i, value) of elements counted in row-major order")
+  WEFT_NO_MEMBER(const double*, begin, "for (const float x : array.as<f32>())")
+  template <class Never = void>
+  const double* end() const;  ///< refused with begin()
+  WEFT_NO_MEMBER(void, fill, "std::ranges::fill(array.as<f32>(), value); a new Array is all zeros")
   /// One-dimensional copy of `values`.
   template <class T>
   static Array of(std::span<const T> values) {
@@ -102,6 +124,9 @@ class Array {
   std::int64_t size_ = 0;
   std::unique_ptr<std::byte[], Free> data_;
 };
+
+/// "f32 [64, 96]: 0.5, -1, 2, …": type, shape, and the first elements.
+std::ostream& operator<<(std::ostream& stream, const Array& array);
 
 /// "[64, 576]"
 std::string text_of_shape(std::span<const std::int64_t> shape);

@@ -28,15 +28,38 @@ std::int64_t value_of(std::string_view text, std::string_view name, std::string_
   refuse(text, fmt::format("\"{}\" as a value", value.substr(0, 100)), "a whole number below 2^63");
 }
 
+/// "bcsr:b=16" for the 16 of "bcsr:16"; where that is not clear, how all formats are spelled.
+std::string spelled(std::string_view name, std::string_view value) {
+  const auto row = std::ranges::find(named_formats(), name, &NamedFormat::name);
+  const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
+  if (row == named_formats().end() || row->parameters.empty()) return std::string(spelling);
+  const FormatParameter& first = row->parameters.front();
+  if (is_number) return fmt::format("{}:{}={}", name, first.name, value);
+  return fmt::format("{}:{}=NUMBER, {}", name, first.name, first.values);
+}
+
 void parse_parameter(std::string_view text, std::string_view parameter, Format& format) {
   const std::size_t equals = parameter.find('=');
   if (equals == 0 || equals == std::string_view::npos)
     refuse(text, fmt::format("\"{}\" where a parameter should stand", parameter.substr(0, 100)),
-           std::string(spelling));
+           spelled(format.name, parameter));
   const std::string_view name = parameter.substr(0, equals);
   const std::int64_t value = value_of(text, name, parameter.substr(equals + 1));
   if (!format.parameters.emplace(name, value).second)
     refuse(text, fmt::format("{} twice", name), "each parameter once");
+}
+
+/// What a text that begins with no format's name may mean: a pattern as papers write it, several formats,
+/// another name.
+std::string suggestion_for(std::string_view text, std::string_view name,
+                           const std::vector<std::string_view>& names) {
+  const bool is_pattern = !text.empty() && text.find_first_not_of("0123456789:") == std::string_view::npos;
+  const auto colons = std::ranges::count(text, ':');
+  if (is_pattern && colons == 1) return "; 2:4 is n_m";
+  if (is_pattern && colons == 2) return "; 64:2:8 is v_n_m:V=64,M=8";
+  if (std::ranges::find(names, name.substr(0, name.find(','))) != names.end())
+    return ", which is one of them and a comma: one at a time";
+  return did_you_mean(name, names);
 }
 
 Format format_of(std::string_view text) {
@@ -45,7 +68,7 @@ Format format_of(std::string_view text) {
   std::vector<std::string_view> names;
   for (const NamedFormat& format : named_formats()) names.push_back(format.name);
   if (std::ranges::find(names, name) == names.end())
-    refuse(text, "no format of that name" + did_you_mean(name, names),
+    refuse(text, "no format of that name" + suggestion_for(text, name, names),
            fmt::format("{}", fmt::join(names, ", ")));
   Format format{std::string(name), {}};
   if (colon == std::string_view::npos) return format;

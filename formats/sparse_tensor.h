@@ -33,6 +33,8 @@ class SparseTensor {
   SparseTensor(Format format, std::vector<std::int64_t> shape, std::int64_t rows, std::int64_t columns,
                std::vector<Level> levels, std::vector<NamedArray> arrays, ValueOrder value_order = {});
 
+  WEFT_NOT_MADE_OF(SparseTensor, "SparseTensor tensor = pack(weights, formats::csr());")
+
   const Format& format() const { return format_; }
   /// The weight's own: [F, C, R, S] for a filter.
   const std::vector<std::int64_t>& shape() const { return shape_; }

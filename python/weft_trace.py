@@ -154,6 +154,8 @@ def _described(example):
 def _activations(watch):
     """The activation that follows a layer at once in a Sequential, where nothing else can have the layer's output."""
     found = {}
+    names = {torch.nn.ReLU: "relu", torch.nn.ReLU6: "relu6", torch.nn.GELU: "gelu", torch.nn.Tanh: "tanh",
+             torch.nn.Sigmoid: "sigmoid", torch.nn.SiLU: "silu"}
     for sequence, runs in watch.sequences.items():
         if type(sequence).forward is not torch.nn.Sequential.forward:
             continue
@@ -162,10 +164,9 @@ def _activations(watch):
             # A layer that also ran elsewhere, or twice in here, has other users.
             if layer not in watch.runs or watch.runs[layer].calls != runs:
                 continue
-            if type(follower) is torch.nn.ReLU:
-                found[layer] = "relu"
-            elif type(follower) is torch.nn.GELU and follower.approximate == "none":
-                found[layer] = "gelu"
+            # GELU by tanh is another function.
+            if getattr(follower, "approximate", "none") == "none" and type(follower) in names:
+                found[layer] = names[type(follower)]
     return found
 
 

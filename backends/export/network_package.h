@@ -15,7 +15,8 @@ struct PackagedLayer {
   std::string name;           ///< in the network, "encoder.0.fc1"
   std::string op = "linear";  ///< or "conv2d"
   std::vector<PackageKernel> kernels;
-  std::string activation = "none";  ///< that its kernels have behind the bias: "relu", "gelu"
+  std::string activation =
+      "none";  ///< that its kernels have behind the bias: "relu", "silu", as network.json names it
   std::vector<std::int64_t> settings =
       {};  ///< a convolution's: stride, pad and dilation, height first in each
 };

@@ -3,6 +3,7 @@
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/operation.h>
 
 #include <algorithm>
 
@@ -166,13 +167,15 @@ class ReferencePrinter {
       case Term::Kind::scalar:
         return "(double)args->" + std::ranges::find(package_.scalars, term.scalar, &ScalarField::name)->field;
       case Term::Kind::access: return loaded(term.access);
-      case Term::Kind::add: return fmt::format("({} + {})", argument(0), argument(1));
-      case Term::Kind::subtract: return fmt::format("({} - {})", argument(0), argument(1));
-      case Term::Kind::multiply: return fmt::format("({} * {})", argument(0), argument(1));
-      case Term::Kind::relu: return fmt::format("relu({})", argument(0));
-      case Term::Kind::gelu: return fmt::format("gelu({})", argument(0));
+      default: break;
     }
-    throw InternalError("an epilogue of an unknown kind");
+    const Operation* operation = operation_of(term.kind);
+    internal_check(operation != nullptr, "an epilogue of an unknown kind");
+    const bool is_sign = operation->precedence < 3;
+    if (is_sign) return fmt::format("({} {} {})", argument(0), operation->text, argument(1));
+    std::string arguments = argument(0);
+    if (operation->arguments > 1) arguments += ", " + argument(1);
+    return fmt::format("of_{}({})", operation->text, arguments);
   }
 
   const Package& package_;

@@ -4,7 +4,9 @@
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/stream.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 
+#include <concepts>
 #include <functional>
 #include <string>
 #include <vector>
@@ -53,6 +55,16 @@ struct Timing {
 /// kernel fails. On the CPU a launch cannot be stopped.
 Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
             const TimingOptions& options = {}, CallPlace place = {});
+/// Always refused: launches go to the stream that is timed.
+template <std::invocable Launch>
+  requires(!std::invocable<Launch, StreamHandle>)
+Timing time(const Device&, const Launch&, const TimingOptions& = {}, CallPlace = {}) {
+  static_assert(
+      detail::never<Launch>,
+      "weft: what is timed does not take the stream; accepted: time(device, [&](StreamHandle stream) "
+      "{ bound.launch(stream); })");
+  return {};
+}
 
 /// Times several contestants in one run: they are warmed up and prepared first, then every round takes one
 /// sample of each, beginning with another one each time, so that a clock or a neighbour that changes meets

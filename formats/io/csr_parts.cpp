@@ -40,6 +40,14 @@ void check_csr_parts(const SplitWeight& weight) {
   check_indices(parts.offsets, parts.offsets.shape.front());
 }
 
+/// Of a weight whose offsets are there, and not all else.
+void refuse_missing_part(const SplitWeight& weight) {
+  const std::string& name = weight.values().name;
+  const std::string prefix = name.substr(0, name.rfind("crow_indices"));
+  refuse_tensor(weight.values(), "the row offsets of a CSR tensor, and not all of its other parts",
+                fmt::format("{0}col_indices and {0}values in the same file", prefix));
+}
+
 /// As many columns as the largest index asks for.
 std::int64_t count_columns(const CsrParts& parts, const Array& columns) {
   if (columns.size() == 0)
@@ -65,7 +73,8 @@ RowEntries entries_of_row(const SplitWeight& weight, const Array& columns, std::
     const std::int64_t column = columns.get_integer(i);
     if (column < 0 || column >= weight.columns())
       refuse_tensor(parts.columns, fmt::format("column {} in row {}, element {}", column, row, i),
-                    fmt::format("columns 0 to {}", weight.columns() - 1));
+                    fmt::format("columns 0 to {}{}", weight.columns() - 1,
+                                parts.shape == nullptr ? "" : ", as " + parts.shape->name + " says"));
     entries.emplace_back(static_cast<std::int32_t>(column), i);
   }
   std::ranges::sort(entries);
@@ -76,17 +85,26 @@ RowEntries entries_of_row(const SplitWeight& weight, const Array& columns, std::
   return entries;
 }
 
+/// Before any column is looked at: with offsets that are wrong, columns of two rows look like those of one.
+void check_offsets(const SplitWeight& weight, const Array& offsets, std::int64_t entries) {
+  const StoredTensor& tensor = CsrParts(weight).offsets;
+  for (std::int64_t row = 0; row < weight.rows(); ++row) {
+    const std::int64_t first = offsets.get_integer(row), last = offsets.get_integer(row + 1);
+    if ((row == 0 && first != 0) || last < first || last > entries)
+      refuse_tensor(tensor, fmt::format("offsets {} and {} of row {}", first, last, row),
+                    fmt::format("offsets that ascend from 0 to {}, the number of values", entries));
+  }
+}
+
 /// The positions of all entries; gives back where the value of each stands.
 std::vector<std::int64_t> read_rows(const SplitWeight& weight, const Array& columns, WeightMatrix& matrix) {
   const StoredTensor& tensor = CsrParts(weight).offsets;
   const Array offsets = array_of(tensor);
+  check_offsets(weight, offsets, columns.size());
   std::vector<std::int64_t> places;
   for (std::int64_t row = 0; row < weight.rows(); ++row) {
     const std::int64_t first = offsets.get_integer(row);
     const std::int64_t last = offsets.get_integer(row + 1);
-    if (first != matrix.stored() || last < first || last > columns.size())
-      refuse_tensor(tensor, fmt::format("offsets {} and {} of row {}", first, last, row),
-                    fmt::format("offsets that ascend from 0 to {}, the number of values", columns.size()));
     for (const auto& [column, place] : entries_of_row(weight, columns, row, first, last)) {
       matrix.column.push_back(column);
       places.push_back(place);
@@ -129,7 +147,14 @@ std::vector<SplitWeight> csr_parts_among(std::span<const StoredTensor> tensors) 
     const StoredTensor* columns = find(prefix + "col_indices");
     const StoredTensor* values = find(prefix + "values");
     const bool is_word = prefix.ends_with('.') || prefix.ends_with('_');
-    if (!is_word || columns == nullptr || values == nullptr || find(name) != nullptr) continue;
+    if (!is_word || find(name) != nullptr) continue;
+    if (columns == nullptr || values == nullptr) {
+      result.push_back(
+          {name, "csr parts", {unknown_extent, unknown_extent}, {&offsets}, refuse_missing_part, joined});
+      if (columns != nullptr) result.back().parts.push_back(columns);
+      if (values != nullptr) result.back().parts.push_back(values);
+      continue;
+    }
     const StoredTensor* shape = find(prefix + "shape");
     if (shape == nullptr) shape = find(prefix + "size");
     const std::int64_t rows = offsets.shape.size() == 1 ? offsets.shape.front() - 1 : unknown_extent;

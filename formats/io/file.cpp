@@ -17,6 +17,14 @@
 namespace weft::io {
 namespace {
 
+std::string without_digits(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (c < '0' || c > '9') letters += c;
+  }
+  return letters;
+}
+
 /// "; did you mean weights.npy?", of the files beside the one that is not there.
 std::string nearest_in_folder(const std::filesystem::path& path) {
   constexpr std::size_t most = 10'000;
@@ -28,7 +36,9 @@ std::string nearest_in_folder(const std::filesystem::path& path) {
     names.push_back(entry->path().filename().string());
   const std::string_view nearest =
       nearest_name(path.filename().string(), std::vector<std::string_view>(names.begin(), names.end()));
-  return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
+  // Names that differ in their numbers are of different shards.
+  const bool is_other = without_digits(nearest) == without_digits(path.filename().string());
+  return nearest.empty() || is_other ? std::string() : "; did you mean " + std::string(nearest) + "?";
 }
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path, int error) {

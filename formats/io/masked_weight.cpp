@@ -9,6 +9,10 @@ namespace {
 
 void check_masked_parts(const SplitWeight& weight) {
   check_shape(weight.values());
+  if (weight.parts[1] == nullptr)
+    refuse_tensor(
+        weight.values(), "a weight before it was pruned, and no mask beside it",
+        fmt::format("{}_mask in the same file, or the pruned weight as {}", weight.name, weight.name));
   const StoredTensor& mask = *weight.parts[1];
   expect(mask, mask.dtype, weight.shape);
   element_type_of(mask);
@@ -46,7 +50,7 @@ std::vector<SplitWeight> masked_weights_among(std::span<const StoredTensor> tens
     if (!tensor.name.ends_with(suffix)) continue;
     const std::string name = tensor.name.substr(0, tensor.name.size() - suffix.size());
     const StoredTensor* mask = find(name + "_mask");
-    if (name.empty() || mask == nullptr || find(name) != nullptr) continue;
+    if (name.empty() || find(name) != nullptr) continue;
     result.push_back({name, "masked", tensor.shape, {&tensor, mask}, check_masked_parts, masked});
   }
   return result;

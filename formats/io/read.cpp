@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/npz.h>
+#include <weft/formats/io/onnx.h>
 #include <weft/formats/io/pickle.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/io/safetensors_index.h>
@@ -98,6 +99,13 @@ std::span<const FileFormat> file_formats() {
        .read = [](Bytes, Path path, Options) -> WeightMatrix { io::refuse_pickle(path); },
        .read_array = [](Bytes, Path path, Options) -> Array { io::refuse_pickle(path); },
        .list = [](Bytes, Path path) -> std::vector<ListedWeight> { io::refuse_pickle(path); }},
+      {.name = "onnx",
+       .extensions = {".onnx"},
+       .summary = "tensors of a model of ONNX, its sparse ones too",
+       .recognize = io::looks_like_onnx,
+       .read = io::parse_onnx_weights,
+       .read_array = io::parse_onnx_array,
+       .list = io::list_onnx},
       {.name = "smtx",
        .extensions = {".smtx"},
        .summary = "DLMC: positions without values",

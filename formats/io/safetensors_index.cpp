@@ -191,7 +191,9 @@ std::vector<ListedWeight> list_sharded_weights(Bytes bytes, const std::string& p
     weights.push_back({.path = path,
                        .tensor = tensor,
                        .fault = fault.empty()
-                                    ? "no such tensor in " + in_quotes(file) + ", where the index has it"
+                                    ? "no such tensor in " + in_quotes(file) +
+                                          ", where the index has it; accepted: the shard that holds " +
+                                          in_quotes(tensor)
                                     : fault});
   }
   return weights;

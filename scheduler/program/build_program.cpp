@@ -346,8 +346,22 @@ class Builder {
 
   /// A value that is used more than once gets a name.
   Expr named(const Expr& value, std::vector<std::pair<std::string, Expr>>& lets) const {
+    if (value.as<ir::Constant>() != nullptr) return value;
     lets.emplace_back(own_name(algorithm_, "value" + std::to_string(lets.size())), value);
     return ir::variable(lets.back().first, value.dtype());
+  }
+
+  Expr number(double value) const { return ir::constant(value_type(algorithm_), value); }
+
+  /// "erf": erf_f32 or erf_f64 of the instructions.
+  Expr of_library(const std::string& function, const Expr& x) const {
+    const DType type = value_type(algorithm_);
+    return ir::call(function + "_" + std::string(name_of(type)), type, {x});
+  }
+
+  /// 1 / (1 + exp(-x)), by which it is 0 or 1 where tanh is -1 or 1.
+  Expr logistic(const Expr& x) const {
+    return number(0.5) + number(0.5) * of_library("tanh", number(0.5) * x);
   }
 
   Expr epilogue(const Term& term, const Expr& sum, std::vector<std::pair<std::string, Expr>>& lets) const {
@@ -355,21 +369,34 @@ class Builder {
     const auto argument = [&](std::size_t i) { return epilogue(term.arguments[i], sum, lets); };
     switch (term.kind) {
       case Term::Kind::sum: return sum;
-      case Term::Kind::number: return ir::constant(type, term.number);
+      case Term::Kind::number: return number(term.number);
       case Term::Kind::scalar: return ir::variable(term.scalar, type);
       case Term::Kind::access: return load_or_zero(term.access);
       case Term::Kind::add: return argument(0) + argument(1);
       case Term::Kind::subtract: return argument(0) - argument(1);
       case Term::Kind::multiply: return argument(0) * argument(1);
+      case Term::Kind::divide: return argument(0) / argument(1);
+      case Term::Kind::maximum: {
+        const Expr x = named(argument(0), lets), y = named(argument(1), lets);
+        return ir::select(x < y, y, x);
+      }
+      case Term::Kind::minimum: {
+        const Expr x = named(argument(0), lets), y = named(argument(1), lets);
+        return ir::select(y < x, y, x);
+      }
       case Term::Kind::relu: {
         const Expr x = named(argument(0), lets);
-        return ir::select(x < ir::constant(type, 0), ir::constant(type, 0), x);
+        return ir::select(x < number(0), number(0), x);
       }
       case Term::Kind::gelu: {
         const Expr x = named(argument(0), lets);
-        const Expr erf = ir::call(type == DType::f64 ? "erf_f64" : "erf_f32", type,
-                                  {x * ir::constant(type, 0.70710678118654752440)});
-        return ir::constant(type, 0.5) * x * (ir::constant(type, 1) + erf);
+        return number(0.5) * x * (number(1) + of_library("erf", x * number(0.70710678118654752440)));
+      }
+      case Term::Kind::tanh: return of_library("tanh", named(argument(0), lets));
+      case Term::Kind::sigmoid: return logistic(named(argument(0), lets));
+      case Term::Kind::silu: {
+        const Expr x = named(argument(0), lets);
+        return x * logistic(x);
       }
     }
     throw InternalError("an epilogue term of an unknown kind");

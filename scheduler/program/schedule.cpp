@@ -8,6 +8,8 @@
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/program/step_arguments.h>
 
+#include <ostream>
+
 namespace weft {
 namespace {
 
@@ -175,6 +177,14 @@ Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& targe
 
 Schedule schedule(Algorithm algorithm, const Target& target, CallPlace place) {
   return {std::move(algorithm), nullptr, target, place};
+}
+
+std::string print(const Schedule& schedule, CallPlace place) {
+  return ir::print(schedule.program(place));
+}
+
+std::ostream& operator<<(std::ostream& stream, const Schedule& schedule) {
+  return stream << print(schedule);
 }
 
 }  // namespace weft

@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -321,6 +322,23 @@ class Schedule {
                      detail::takes<void(LoopGiven, NamedArgument, NamedArgument), Given...>))
   WEFT_STEP_REFUSED(bake_values, ".bake_values(m.inner)", (detail::takes<void(LoopGiven, ...), Given...>))
 
+  // What languages beside this one call it.
+  WEFT_STEP_ELSEWHERE(
+      compute_at, "sums stand where their output is; .stage(\"B\", shared, at = n.outer) copies an operand")
+  WEFT_STEP_ELSEWHERE(store_at, ".stage(\"B\", shared, at = n.outer)")
+  WEFT_STEP_ELSEWHERE(cache_read, ".stage(\"B\", shared, at = n.outer)")
+  WEFT_STEP_ELSEWHERE(
+      cache_write,
+      "sums are kept in registers; .reorder_writeback(\"C\") stores them by way of shared memory")
+  WEFT_STEP_ELSEWHERE(double_buffer, ".stage(\"B\", shared, at = k.outer, depth = 2)")
+  WEFT_STEP_ELSEWHERE(prefetch, ".stage(\"B\", shared, at = k.outer, depth = 2)")
+  WEFT_STEP_ELSEWHERE(rfactor, ".split_k(k, groups = 8)")
+  WEFT_STEP_ELSEWHERE(gpu_blocks, ".bind(m.outer, block_x)")
+  WEFT_STEP_ELSEWHERE(gpu_threads, ".bind(n.inner, thread_x)")
+  WEFT_STEP_ELSEWHERE(gpu_lanes, ".bind(n.inner, lane)")
+  WEFT_STEP_ELSEWHERE(gpu_tile, ".tile(m = 4, n = 64) and .bind(m.outer, block_x)")
+  WEFT_STEP_ELSEWHERE(parallelize, ".parallel(m)")
+
   /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
   /// keeps that place; others get this one. A knob that the rewrite cannot take as a symbol stands in the
   /// program with its values, and the program is the one at the first of them at which the step applies.
@@ -379,6 +397,10 @@ class Schedule {
   std::vector<Step> steps_;
   std::vector<ir::Program> history_;
 };
+
+/// The program after the last step, as text.
+std::string print(const Schedule& schedule, CallPlace place = {});
+std::ostream& operator<<(std::ostream& stream, const Schedule& schedule);
 
 /// The steps of a JSON array as Schedule::json writes it, with the places that it gives. `file` is where the
 /// text was read, for messages. UserError, naming file and step, when it is no such array.

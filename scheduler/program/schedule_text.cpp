@@ -112,6 +112,9 @@ class Reader {
       if (const std::string end = io::end_after_comma(text, byte); !end.empty())
         refuse("a schedule is no JSON", fmt::format("{}, at {}", end, place),
                "another step or argument, or no comma");
+      if (text.ends_with(".json"))
+        refuse("a schedule is no JSON", "a path: " + std::string(text.substr(0, 200)),
+               "the text of that file, or its steps: weft run --schedule reads the file");
       refuse("a schedule is no JSON",
              byte == text.size() ? "the end of the text at " + place
                                  : fmt::format("{} at {}", io::in_quotes(text.substr(byte, 12)), place),

@@ -138,6 +138,14 @@ inline constexpr bool are_loops =
 }  // namespace detail
 }  // namespace weft
 
+/// A step of Halide or TVM that has another name here. `written` says what does the same.
+#define WEFT_STEP_ELSEWHERE(step, written)                                                          \
+  template <class... Given>                                                                         \
+  Schedule& step(const Given&...) {                                                                 \
+    static_assert(detail::never<Given...>, "weft: there is no step " #step "; accepted: " written); \
+    return *this;                                                                                   \
+  }
+
 /// A call of a step that fits none of its forms, of which `fits` says so of `Given`, is refused with one
 /// sentence, where the compiler would list all that it tried.
 #define WEFT_STEP_REFUSED(step, written, fits)                                                     \

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace weft::steps {
 namespace {
@@ -105,11 +106,18 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
                                  const Target& target) {
   std::optional<Reason> refused;
   const bool over_groups = ir::role_of(program.body, name) == ir::LoopRole::groups;
+  // Asked of few loops, and once of those of one name: programs may have thousands.
+  std::map<std::string, bool> known;
+  const auto nested = [&](const ir::For& loop) {
+    const auto [found, is_new] = known.try_emplace(loop.name, false);
+    if (is_new)
+      found->second =
+          stands_inside(program.body, name, loop.name) || stands_inside(program.body, loop.name, name);
+    return found->second;
+  };
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
     if (refused || loop.name == name) return;
-    const bool nested =
-        stands_inside(program.body, name, loop.name) || stands_inside(program.body, loop.name, name);
-    if (loop.kind == axis && nested && ir::is_block(axis))
+    if (loop.kind == axis && ir::is_block(axis) && nested(loop))
       refused = Reason{6, fmt::format("{} is bound to {} already", loop.name, ir::name_of(axis)),
                        "one loop of a nest for each of block_x, block_y, block_z: " +
                            bind_to(name, free_block_axis(program)),
@@ -117,7 +125,7 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
     const auto is_part = [](LoopKind kind) { return kind == LoopKind::warp || kind == LoopKind::lane; };
     const bool mixed =
         (axis == LoopKind::thread && is_part(loop.kind)) || (loop.kind == LoopKind::thread && is_part(axis));
-    if (mixed && nested)
+    if (mixed && nested(loop))
       refused = Reason{7, fmt::format("{} is bound to {}", loop.name, ir::name_of(loop.kind)),
                        "either thread, or warp and lane: " +
                            bind_to(name, loop.kind == LoopKind::lane   ? LoopKind::warp

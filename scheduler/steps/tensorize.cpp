@@ -43,6 +43,9 @@ class Tensorize {
       : program_(program), context_(context), name_(std::move(name)) {}
 
   StepResult operator()() {
+    if (std::ranges::find(tensor_instructions(), name_, &TensorInstruction::name) ==
+        tensor_instructions().end())
+      return unknown_name();
     std::vector<Stmt> nests;
     find_nests(program_.body, nests);
     if (nests.empty()) {
@@ -65,6 +68,18 @@ class Tensorize {
   }
 
  private:
+  Reason unknown_name() const {
+    std::vector<std::string_view> names;
+    for (const TensorInstruction& each : tensor_instructions())
+      if (has_instruction(context_.target, each) && !std::ranges::count(names, each.name))
+        names.push_back(each.name);
+    return {
+        5,
+        fmt::format("no instruction is called {}", name_),
+        fmt::format("on {}: {}{}", context_.target.name, fmt::join(names, ", "), did_you_mean(name_, names)),
+        {}};
+  }
+
   bool is_of_blocks() const {
     const TensorInstruction* found = find_tensor_instruction(name_, DType::f16);
     return found != nullptr && found->place == TensorOperands::blocks;
@@ -242,7 +257,7 @@ class Tensorize {
     const DType type = nest_.left.buffer->dtype;
     const bool same = type == nest_.right.buffer->dtype && nest_.sum->dtype == DType::f32;
     instruction_ = same ? find_tensor_instruction(name_, type) : nullptr;
-    if (instruction_ == nullptr) return no_such_instruction(same);
+    if (instruction_ == nullptr) return no_such_instruction();
     const Target& target = context_.target;
     if (instruction_->lowest_sm == simulated_only && !is_simulated_only(target))
       return Reason{6,
@@ -264,23 +279,12 @@ class Tensorize {
            (!instruction.only_that_sm || target.name == fmt::format("sm_{}a", target.sm));
   }
 
-  Reason no_such_instruction(bool of_one_type) const {
-    const DType type = nest_.left.buffer->dtype;
-    std::vector<std::string_view> there;
-    for (const TensorInstruction& each : tensor_instructions()) {
-      if (each.operands == type && has_instruction(context_.target, each) &&
-          each.two_of_four == nest_.slot.defined())
-        there.push_back(each.name);
-    }
-    if (!of_one_type || there.empty())
-      return {5,
-              fmt::format("{} of {} and {}", name_, name_of(type), name_of(nest_.right.buffer->dtype)),
-              accepted_types(),
-              {}};
+  /// It has a name that there is, and not for these factors.
+  Reason no_such_instruction() const {
     return {5,
-            fmt::format("no instruction is called {}", name_),
-            fmt::format("those of {} for {}: {}{}", context_.target.name, name_of(type),
-                        fmt::join(there, ", "), did_you_mean(name_, there)),
+            fmt::format("{} of {} and {}", name_, name_of(nest_.left.buffer->dtype),
+                        name_of(nest_.right.buffer->dtype)),
+            accepted_types(),
             {}};
   }
 

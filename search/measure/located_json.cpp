@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -42,6 +43,18 @@ class LineIterator {
   bool after_newline_ = false;
 };
 
+/// What would be JSON where the parser stopped, from its own sentence.
+std::string wanted_where(std::string_view error) {
+  const auto says = [&](std::string_view words) { return error.find(words) != std::string_view::npos; };
+  if (says("unexpected end of input")) return "the rest of the file, which ends here";
+  if (says("object key - unexpected '}'")) return "no comma before }, or another field behind it";
+  if (says("unexpected ']'")) return "no comma before ], or another element behind it";
+  if (says("expected '}'")) return "a comma between two fields, or } behind the last";
+  if (says("expected ']'")) return "a comma between two elements, or ] behind the last";
+  if (says("expected ':'")) return "a colon behind the name of a field";
+  return "a JSON document: names and texts in double quotes, numbers, true, false, null, [ ] and { }";
+}
+
 constexpr std::size_t most_levels = 16;
 
 /// Notes the line of every value under its JSON pointer.
@@ -68,8 +81,8 @@ class LineNotes : public nlohmann::json_sax<nlohmann::json> {
     if (lines_.contains(here())) refuse("the field \"" + name + "\" twice", "every field once in an object");
     return true;
   }
-  bool parse_error(std::size_t, const std::string& token, const nlohmann::json::exception&) override {
-    refuse("no JSON: " + io::in_quotes(token.substr(0, 40)), "a JSON document");
+  bool parse_error(std::size_t, const std::string& token, const nlohmann::json::exception& error) override {
+    refuse("no JSON: " + io::in_quotes(token.substr(0, 40)), wanted_where(error.what()));
   }
 
  private:

@@ -51,6 +51,7 @@ class SuiteReader {
     const Json& root = root_object();
     const Json& problems = list_of(root, "problems");
     if (!problems.front().is_object() || !problems.front().contains("pattern")) return {read()};
+    refuse_idle_field(root, "", SuitePart::suite_of_own);
     std::vector<Suite> suites;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       Suite suite = suite_of(problems[i], fmt::format("/problems/{}", i));

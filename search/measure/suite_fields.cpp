@@ -83,10 +83,15 @@ std::optional<IdleField> of_no_operation(const Json& object) {
 
 std::optional<IdleField> idle_field(const Json& object, SuitePart part) {
   std::optional<IdleField> found;
+  if (part == SuitePart::suite_of_own)
+    found =
+        first_of(object, {"V", "sparsity", "density", "patterns", "dtype", "batch", "n_scale"},
+                 "the field in every problem, as all have a \"pattern\" of their own; n_scale as larger N");
   if (part == SuitePart::problem) found = of_all_problems(object);
   if (part == SuitePart::own_problem) found = of_other_patterns(object);
-  if (!found && part != SuitePart::suite) found = of_no_operation(object);
-  if (!found && part != SuitePart::suite) found = of_other_operations(object);
+  const bool is_problem = part == SuitePart::problem || part == SuitePart::own_problem;
+  if (!found && is_problem) found = of_no_operation(object);
+  if (!found && is_problem) found = of_other_operations(object);
   return found ? found : misspelled(object, optional_names(object, part));
 }
 

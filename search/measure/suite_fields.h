@@ -10,9 +10,10 @@ namespace weft {
 
 /// Whose fields they are.
 enum class SuitePart : std::uint8_t {
-  suite,        ///< for all problems
-  problem,      ///< a size alone
-  own_problem,  ///< a problem with an element type and a pattern of its own
+  suite,         ///< for all problems
+  suite_of_own,  ///< around problems that each have all
+  problem,       ///< a size alone
+  own_problem,   ///< a problem with an element type and a pattern of its own
 };
 
 struct IdleField {

@@ -2,6 +2,7 @@
 #include <weft/search/measure/verify.h>
 
 #include <algorithm>
+#include <ostream>
 
 namespace weft {
 namespace {
@@ -76,6 +77,10 @@ Verification verify(const Kernel& kernel, const Device& device, const Arguments&
 Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
                     const Reference& expected, CallPlace place) {
   return user_call(place, [&] { return verified(kernel, device, arguments, expected); });
+}
+
+std::ostream& operator<<(std::ostream& stream, const Verification& verification) {
+  return stream << verification.text();
 }
 
 }  // namespace weft

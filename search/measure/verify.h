@@ -6,6 +6,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/refused_call.h>
 
+#include <iosfwd>
 #include <string>
 
 namespace weft {
@@ -16,7 +17,22 @@ struct Verification {
   double tolerance = 0;  ///< bound on difference.largest_scaled
   bool passed = false;
   std::string text() const;
+  explicit operator bool() const { return passed; }
 };
+
+std::ostream& operator<<(std::ostream& stream, const Verification& verification);
+
+/// Compares an output with the reference, element by element, within the rounding of the algorithm's types.
+Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected,
+                    CallPlace place = {});
+
+/// Runs the kernel once into a poisoned output and compares. The output in `arguments` receives the result.
+/// Errors as Kernel::bind.
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
+                    CallPlace place = {});
+/// The same for one of several kernels, whose reference is computed once.
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
+                    const Reference& expected, CallPlace place = {});
 
 WEFT_CALL_REFUSED(
     Verification, verify,
@@ -39,17 +55,5 @@ template <class Never = void>
 Verification verify(const Kernel&, const Device&, const ArgumentsOfAddresses&) {
   return {};
 }
-
-/// Compares an output with the reference, element by element, within the rounding of the algorithm's types.
-Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected,
-                    CallPlace place = {});
-
-/// Runs the kernel once into a poisoned output and compares. The output in `arguments` receives the result.
-/// Errors as Kernel::bind.
-Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
-                    CallPlace place = {});
-/// The same for one of several kernels, whose reference is computed once.
-Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
-                    const Reference& expected, CallPlace place = {});
 
 }  // namespace weft

@@ -44,7 +44,8 @@ struct NetworkLayer {
   std::int64_t calls = 1;                  ///< how often it runs when the network runs once
   std::string left_out;                    ///< why no kernel is looked for; empty: one is
   bool broken = false;                     ///< left out because its weights cannot be read
-  std::optional<LayerWeights> found;       ///< by inspect()
+  bool transposed = false;            ///< the tensor is [in, out]; weight.shape says [out, in] all the same
+  std::optional<LayerWeights> found;  ///< by inspect()
 
   bool is_candidate() const { return left_out.empty(); }
 };

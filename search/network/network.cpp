@@ -3,9 +3,11 @@
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_kind.h>
+#include <weft/search/network/layer_problem.h>
 #include <weft/search/network/model_config.h>
 #include <weft/search/network/network.h>
 #include <weft/search/network/network_file.h>
+#include <weft/search/network/onnx_layers.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -64,6 +66,18 @@ void look_at(NetworkLayer& layer) {
   leave_out_hardly_pruned(layer, layer.found->zeros, layer.found->elements);
 }
 
+WeightMatrix transpose_of(const WeightMatrix& matrix) {
+  std::vector<std::int64_t> row, column;
+  for (std::int64_t r = 0; r < matrix.rows; ++r) {
+    for (std::int64_t i = matrix.row_begin[static_cast<std::size_t>(r)];
+         i < matrix.row_begin[static_cast<std::size_t>(r) + 1]; ++i) {
+      row.push_back(matrix.column[static_cast<std::size_t>(i)]);
+      column.push_back(r);
+    }
+  }
+  return from_coordinates(matrix.columns, matrix.rows, row, column, matrix.values, matrix.origin);
+}
+
 /// A layer whose weights cannot be read is left out, and the others are read.
 void inspect_layer(NetworkLayer& layer) {
   const std::string dtype = layer.weight.dtype;
@@ -77,6 +91,13 @@ void inspect_layer(NetworkLayer& layer) {
   layer.broken = true;
 }
 
+[[noreturn]] void refuse_missing_weights(const std::string& path, const std::string& weights) {
+  const fs::path usual = fs::path(path).parent_path() / "model.safetensors";
+  throw UserError(
+      "the weights of a network file are not there", path + ", \"weights\"", weights + ": no such file",
+      fs::exists(usual) ? "\"model.safetensors\", which lies beside it" : "a file or a folder of weights");
+}
+
 }  // namespace
 
 Network Network::read(const std::string& path, CallPlace place) {
@@ -85,12 +106,18 @@ Network Network::read(const std::string& path, CallPlace place) {
     network.path_ = path;
     if (const auto file_path = network_file_at(path)) {
       const NetworkFile file = network_file_of(*file_path);
+      if (!fs::exists(file.weights)) refuse_missing_weights(*file_path, file.weights);
       const std::vector<ListedWeight> weights = list_weights(file.weights);
       network.layers_ = layers_of(file, *file_path, weights);
       network.other_tensors_ = weights.size() - std::min(weights.size(), network.layers_.size());
       return network;
     }
     const std::vector<ListedWeight> weights = list_weights(path);
+    if (path.ends_with(".onnx")) {
+      network.layers_ = layers_of_onnx(path, weights);
+      network.other_tensors_ = weights.size() - std::min(weights.size(), network.layers_.size());
+      return network;
+    }
     // Of one file that nobody can read there is nothing to leave out: the reader says why.
     if (weights.size() == 1 && weights.front().path == path && !weights.front().fault.empty())
       weft::read(path);
@@ -111,6 +138,7 @@ bool Network::inspect(const InspectHooks& hooks) {
   for (NetworkLayer& layer : layers_) {
     if (hooks.stop()) return false;
     ++number;
+    if (layer.is_candidate() && layer.image_groups > 1) layer.left_out = why_not_searched(layer);
     if (!layer.is_candidate() || layer.found) continue;
     if (hooks.progress) hooks.progress(number, layers_.size(), layer);
     inspect_layer(layer);
@@ -121,6 +149,7 @@ bool Network::inspect(const InspectHooks& hooks) {
 WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place) {
   return user_call(place, [&] {
     WeightMatrix matrix = weft::read(layer.weight.path, {.tensor = layer.weight.tensor});
+    if (layer.transposed) matrix = transpose_of(matrix);
     if (matrix.pattern_only) return with_random_values(matrix, DType::f32, 1);
     if (!is_float(matrix.values.dtype()))
       throw UserError("weights are no floating-point numbers", matrix.origin,

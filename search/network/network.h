@@ -6,6 +6,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/search/network/layer.h>
 
 #include <cstddef>
@@ -24,11 +25,14 @@ struct InspectHooks {
 /// Not thread-safe.
 class Network {
  public:
+  Network() = default;
+  WEFT_NOT_MADE_OF(Network, "Network network = Network::read(\"folder\");")
+
   /// Lists the layers of a path: a network file (docs/network_file.md), a folder with one, a folder of
   /// Hugging Face's form (config.json, .safetensors, an index of shards), any other folder of weights, or one
-  /// file. Only headers are read. Where a network file names the layers, these are they, in its order; else
-  /// every tensor of two or four dimensions is one, and what a name, a shape or a configuration says decides
-  /// the kind.
+  /// file. Only headers are read. Of a model of ONNX the graph says what is computed. Where a network file
+  /// names the layers, these are they, in its order; else every tensor of two or four dimensions is one, and
+  /// what a name, a shape or a configuration says decides the kind.
   ///
   /// A shard that is cut off or missing, and other weights that cannot be read, leave their layers out, with
   /// the reason. UserError where the path, or the one file that it is, cannot be read or holds no weights,

@@ -132,7 +132,9 @@ class Reader {
     if (!object.contains("activation") || object["activation"].is_null()) return Activation::none;
     const std::string name = text_of(object, at, "activation");
     const auto known = value_named<Activation>(activation_names, name);
-    if (!known) refuse(at + "/activation", "activation", '"' + name + '"', "\"none\", \"relu\" or \"gelu\"");
+    if (!known)
+      refuse(at + "/activation", "activation", '"' + name + '"',
+             fmt::format("\"{}\"", fmt::join(activation_names, "\", \"")));
     return *known;
   }
 
@@ -173,11 +175,23 @@ void complete(NetworkLayer& layer, const std::string& path) {
   const std::vector<std::int64_t>& shape = layer.weight.shape;
   if (layer.broken || shape.empty()) return;
   const bool fits = layer.kind == LayerKind::convolution ? shape.size() == 4 : shape.size() == 2;
-  if (!fits)
+  if (!fits) {
+    const bool is_convolution = layer.kind == LayerKind::convolution;
+    const bool fits_other = shape.size() == (is_convolution ? 2 : 4);
     throw UserError("a layer has a weight of another shape", fmt::format("{}, layer {}", path, layer.name),
                     fmt::format("{} {}", layer.weight.tensor, text_of_shape(shape)),
-                    layer.kind == LayerKind::convolution ? "four dimensions of a 2-D convolution"
-                                                         : "two dimensions of a linear layer");
+                    fmt::format("{}{}",
+                                is_convolution ? "four dimensions of a 2-D convolution"
+                                               : "two dimensions of a linear layer",
+                                !fits_other      ? ""
+                                : is_convolution ? ", or \"op\": \"linear\""
+                                                 : ", or \"op\": \"conv2d\""));
+  }
+  if (shape[0] % layer.image_groups != 0)
+    throw UserError("filters of a convolution cannot be shared out to its groups",
+                    fmt::format("{}, layer {}, \"groups\"", path, layer.name),
+                    fmt::format("{} filters and {} groups", shape[0], layer.image_groups),
+                    "a number of groups that divides them");
   if (!layer.convolution) return;
   Convolution& c = *layer.convolution;
   c.filters = shape[0];
@@ -190,6 +204,28 @@ void complete(NetworkLayer& layer, const std::string& path) {
     throw UserError(report.what, fmt::format("{}, layer {}", path, layer.name), report.found,
                     report.accepted);
   }
+}
+
+/// A kernel adds an element of it to each row.
+void check_bias(const NetworkLayer& layer, const std::string& path,
+                const std::vector<ListedWeight>& tensors) {
+  if (layer.bias.empty() || layer.weight.shape.empty()) return;
+  const auto listed = std::ranges::find(tensors, layer.bias, &ListedWeight::tensor);
+  const std::vector<std::int64_t> wanted{layer.weight.shape.front()};
+  if (listed != tensors.end() && (!listed->fault.empty() || listed->shape == wanted)) return;
+  throw UserError(
+      "a layer's bias does not fit it", fmt::format("{}, layer {}, \"bias\"", path, layer.name),
+      layer.bias + (listed == tensors.end() ? ", which is no tensor of the weights"
+                                            : " " + text_of_shape(listed->shape)),
+      fmt::format("a tensor {}, an element for each row of {}", text_of_shape(wanted), layer.weight.tensor));
+}
+
+std::string first_of(const std::vector<std::string_view>& names) {
+  constexpr std::size_t most = 12;
+  const std::size_t shown = std::min(names.size(), most);
+  return fmt::format("{}{}",
+                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     names.size() > most ? ", …" : "");
 }
 
 }  // namespace
@@ -210,11 +246,12 @@ std::vector<NetworkLayer> layers_of(const NetworkFile& file, const std::string& 
       throw UserError("a layer names a tensor that is not there",
                       fmt::format("{}, layer {}", path, layer.name),
                       layer.weight.tensor + did_you_mean(layer.weight.tensor, names),
-                      fmt::format("a tensor of {}", file.weights));
+                      fmt::format("a tensor of {}: {}", file.weights, first_of(names)));
     layer.weight = *listed;
     layer.broken = !listed->fault.empty();
     layer.left_out = listed->fault;
     complete(layer, path);
+    check_bias(layer, path, weights);
   }
   std::ranges::copy(file.left_out, std::back_inserter(layers));
   return layers;

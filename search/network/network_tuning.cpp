@@ -24,11 +24,6 @@ class Search {
     times.layers = std::move(layers);
     times.n = n;
     times.own.resize(times.layers.layers.size());
-    const NetworkLayer& layer = layer_of(0);
-    const LayerWeights& found = *layer.found;
-    // Dense products take time by their size, as far as anything is known before.
-    work_ = static_cast<double>(found.elements) * static_cast<double>(std::max<std::int64_t>(n, 16)) *
-            static_cast<double>(times.layers.calls);
   }
 
   ClassTimes times;
@@ -42,7 +37,6 @@ class Search {
         times.verdict ? times.verdict->microseconds * static_cast<double>(times.layers.calls) : 0;
     return time / std::pow(2.0, looks_);
   }
-  double work() const { return work_; }
 
   /// More trials of the representative.
   bool look(const Target& target, RecordFile& file, const NetworkTuneOptions& options, double seconds,
@@ -131,37 +125,46 @@ class Search {
   }
 
   const Network* network_;
-  double work_ = 0;
   int looks_ = 0;
 };
 
-std::vector<Search> searches_of(Network& network, const NetworkTuneOptions& options) {
+/// Dense products take time by their size, as far as anything is known before.
+double work_of(const Network& network, const ClassAtColumns& one) {
+  const LayerWeights& found = *network.layers()[one.layers.representative()].found;
+  return static_cast<double>(found.elements) * static_cast<double>(std::max<std::int64_t>(one.n, 16)) *
+         static_cast<double>(one.layers.calls);
+}
+
+std::vector<ClassAtColumns> at_columns(Network& network, const std::vector<std::int64_t>& columns) {
   for (NetworkLayer& layer : network.layers()) {
     if (layer.is_candidate()) layer.left_out = why_not_searched(layer);
   }
-  std::vector<Search> searches;
-  for (LayerClass& one : classes_of(network.layers())) {
+  std::vector<ClassAtColumns> all;
+  for (const LayerClass& one : classes_of(network.layers())) {
     const NetworkLayer& layer = network.layers()[one.representative()];
     if (layer.convolution) {
       const auto output = layer.convolution->output();
-      searches.emplace_back(network, one, layer.convolution->batch * output[0] * output[1]);
-    } else if (!options.columns.empty()) {
-      for (const std::int64_t n : options.columns) searches.emplace_back(network, one, n);
+      all.push_back({one, layer.convolution->batch * output[0] * output[1]});
+    } else if (!columns.empty()) {
+      for (const std::int64_t n : columns) all.push_back({one, n});
     } else if (layer.n) {
-      searches.emplace_back(network, one, *layer.n);
+      all.push_back({one, *layer.n});
     } else {
       throw UserError("the number of columns of a linear layer is not known", layer.name,
                       "no n in a network file, and none in the options",
                       "NetworkTuneOptions::columns, --n 1,8,512");
     }
   }
-  if (searches.empty())
-    throw UserError("a network has no layer to look for kernels for", network.path(),
-                    fmt::format("{} layers, all left out", network.layers().size()),
-                    "pruned weights of linear layers and 2-D convolutions; weft model inspect says why");
+  if (all.empty()) {
+    const NetworkLayer& first = network.layers().front();
+    throw UserError(
+        "a network has no layer to look for kernels for", network.path(),
+        fmt::format("all layers left out; {}: {}", first.name, first.left_out),
+        "pruned weights of linear layers and 2-D convolutions; weft model inspect says why of each");
+  }
   // What takes longest is seen first, in case the time ends early.
-  std::ranges::stable_sort(searches, std::greater(), &Search::work);
-  return searches;
+  std::ranges::stable_sort(all, std::greater(), [&](const auto& one) { return work_of(network, one); });
+  return all;
 }
 
 }  // namespace
@@ -188,6 +191,11 @@ std::optional<double> ClassTimes::chosen_time() const {
   return count > 0 ? std::optional(sum / count * static_cast<double>(layers.calls)) : dense;
 }
 
+std::vector<ClassAtColumns> classes_at_columns(Network& network, const std::vector<std::int64_t>& given,
+                                               CallPlace place) {
+  return user_call(place, [&] { return at_columns(network, given); });
+}
+
 NetworkTimes tune_network(Network& network, const Target& target, RecordFile& file,
                           const NetworkTuneOptions& options, const NetworkTuneHooks& hooks, CallPlace place) {
   return user_call(place, [&] {
@@ -195,7 +203,9 @@ NetworkTimes tune_network(Network& network, const Target& target, RecordFile& fi
     const auto left = [&] {
       return options.seconds - std::chrono::duration<double>(Clock::now() - start).count();
     };
-    std::vector<Search> searches = searches_of(network, options);
+    std::vector<Search> searches;
+    for (const ClassAtColumns& one : at_columns(network, options.columns))
+      searches.emplace_back(network, one.layers, one.n);
     NetworkTimes result;
     const auto hooks_of = [&](const Search& search, std::size_t number) {
       TuneHooks inner;

@@ -24,6 +24,17 @@ struct NetworkTuneOptions {
   TuneOptions tune = {};
 };
 
+/// What one search is of.
+struct ClassAtColumns {
+  LayerClass layers;
+  std::int64_t n = 0;  ///< columns; of a convolution those of its product
+};
+/// Every class at every number of columns, those first whose dense products are largest. Layers that cannot
+/// be searched for are left out, with the reason. UserError where none is left, and for linear layers of
+/// which nobody says n.
+std::vector<ClassAtColumns> classes_at_columns(Network& network, const std::vector<std::int64_t>& columns,
+                                               CallPlace place = {});
+
 /// A class of layers at one number of columns.
 struct ClassTimes {
   LayerClass layers;

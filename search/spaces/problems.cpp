@@ -31,6 +31,27 @@ Term access(TensorAccess place) {
   return result;
 }
 
+Term number(double value) {
+  Term result = term(Term::Kind::number);
+  result.number = value;
+  return result;
+}
+
+Term activated(Activation activation, Term x) {
+  constexpr double most_of_relu6 = 6;
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return term(Term::Kind::relu, {std::move(x)});
+    case Activation::relu6:
+      return term(Term::Kind::minimum, {term(Term::Kind::relu, {std::move(x)}), number(most_of_relu6)});
+    case Activation::gelu: return term(Term::Kind::gelu, {std::move(x)});
+    case Activation::tanh: return term(Term::Kind::tanh, {std::move(x)});
+    case Activation::sigmoid: return term(Term::Kind::sigmoid, {std::move(x)});
+    case Activation::silu: return term(Term::Kind::silu, {std::move(x)});
+  }
+  throw InternalError("an activation of an unknown kind");
+}
+
 /// Adds the bias operand (if any), the output, and the epilogue.
 void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> output_indices,
             const std::string& row, const Epilogue& epilogue) {
@@ -46,9 +67,7 @@ void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> outpu
     const Term old = term(Term::Kind::multiply, {scalar(algorithm, "beta"), access(algorithm.output)});
     result = term(Term::Kind::add, {result, old});
   }
-  if (epilogue.activation == Activation::relu) result = term(Term::Kind::relu, {result});
-  if (epilogue.activation == Activation::gelu) result = term(Term::Kind::gelu, {result});
-  algorithm.result = std::move(result);
+  algorithm.result = activated(epilogue.activation, std::move(result));
   algorithm.check();
 }
 

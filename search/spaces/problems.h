@@ -11,8 +11,9 @@
 
 namespace weft {
 
-enum class Activation : std::uint8_t { none, relu, gelu };
-inline constexpr std::array<std::string_view, 3> activation_names{"none", "relu", "gelu"};
+enum class Activation : std::uint8_t { none, relu, relu6, gelu, tanh, sigmoid, silu };
+inline constexpr std::array<std::string_view, 7> activation_names{"none", "relu",    "relu6", "gelu",
+                                                                  "tanh", "sigmoid", "silu"};
 std::string_view name_of(Activation activation);
 
 /// What follows the sum: activation(alpha * sum + bias + beta * C). Scalars are launch arguments and occur

@@ -111,9 +111,14 @@ int command_line(int argc, char** argv) {
   app.set_version_flag("--version", "weft 0.1.0");
   Action action;
   for (const auto add : verbs) add(app, action);
-  const Complaint complain(wants_json(app, {argv, argv + argc}));
+  const std::vector<std::string> words(argv, argv + argc);
+  const Complaint complain(wants_json(app, words));
   try {
     app.parse(argc, argv);
+    // What a verb would take for a file.
+    const bool has_options =
+        std::ranges::any_of(words, [](const std::string& word) { return word.starts_with("-"); });
+    if (words.back() == "help" && !has_options) return complain(tool::asked_for_help(app), tool::exit_usage);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return complain(tool::mistake_of(app, error), tool::exit_usage);

@@ -97,9 +97,9 @@ void refuse_other_file_for_weights(const std::string& option, const std::string&
       own->use.ends_with("--schedule") && !schedule.empty() && !schedule.ends_with(".json");
   throw UserError(
       "a file that holds no weights is given as weights", option + " " + path, std::string(own->found),
-      exchanged
-          ? fmt::format("--weights {} --schedule {}, the two exchanged", schedule, path)
-          : fmt::format("a .smtx .mtx .npy .npz .safetensors file; {} {} reads this one", own->use, path));
+      exchanged ? fmt::format("--weights {} --schedule {}, the two exchanged", schedule, path)
+                : fmt::format("a .smtx .mtx .npy .npz .onnx .safetensors file; {} {} reads this one",
+                              own->use, path));
 }
 
 void refuse_own_file(const std::string& option, const std::string& path, const std::string& accepted) {

@@ -25,14 +25,15 @@ struct HelpEntry {
 
 /// What the option is called, and what it takes: "--n N", "--stride=1", "-o,--out=best.weft.json".
 HelpEntry help_entry_of(const CLI::Option& option) {
-  HelpEntry entry{option.get_name(option.get_positional(), true), option.get_description()};
+  const bool is_word = !option.nonpositional();
+  HelpEntry entry{option.get_name(is_word, true), option.get_description()};
   const std::string type = option.get_type_name();
   if (!option.get_default_str().empty()) {
     entry.left += "=" + option.get_default_str();
-  } else if (!type.empty() && !option.get_positional()) {
+  } else if (!type.empty() && !is_word) {
     entry.left += " " + type.substr(0, type.find(':'));
   }
-  if (option.get_required() && !option.get_positional()) entry.right = "needed: " + entry.right;
+  if (option.get_required() && !is_word) entry.right = "needed: " + entry.right;
   return entry;
 }
 
@@ -74,7 +75,7 @@ class Help final : public CLI::FormatterBase {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     std::vector<HelpEntry> positionals, verbs;
     for (const CLI::Option* option : app->get_options()) {
-      if (option->get_positional()) positionals.push_back(help_entry_of(*option));
+      if (!option->nonpositional()) positionals.push_back(help_entry_of(*option));
     }
     for (const CLI::App* verb : app->get_subcommands(nullptr))
       verbs.push_back({verb->get_name(), verb->get_description()});

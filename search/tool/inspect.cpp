@@ -61,7 +61,7 @@ void add_inspect(CLI::App& app, Action& action) {
   const auto [verb, options] =
       new_verb<InspectVerb>(app, action, "inspect", "print the structure of a weight file",
                             "Example: weft inspect layer.safetensors --tensor model.fc1.weight", run);
-  add_option(verb, "file", options.file, ".smtx .mtx .npy .npz .safetensors")->required();
+  add_option(verb, "file", options.file, ".smtx .mtx .npy .npz .onnx .safetensors")->required();
   begin_group(verb, "Problem");
   add_option(verb, "--tensor", options.tensor, "which tensor of the file");
   begin_group(verb, "Output");

@@ -23,6 +23,8 @@ struct TuneModel {
   std::string measure = "gpu";
   std::string target;
   std::string database = "weftdb.jsonl";
+  std::string plan;    ///< to be measured elsewhere
+  std::string absorb;  ///< what that measured
   std::string progress = "auto";
   NetworkTuneOptions with;
   bool json = false;

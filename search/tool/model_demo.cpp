@@ -75,7 +75,7 @@ void add_model_demo(CLI::App& verb, Action& action) {
   only_from(add_list(part, "--n", options.columns, "columns of linear layers, rows of their inputs", "N"), 1,
             1'000'000'000);
   begin_group(part, "Schedule");
-  only(add_option(part, "--budget", options.budget, "for all searches together", "TIME"),
+  only(add_option(part, "--budget,--time", options.budget, "for all searches together", "TIME"),
        "90, 90s, 10m or 1h30m", [](const std::string& word) { return !word.empty(); });
   begin_group(part, "Output");
   add_option(part, "-o,--out", options.out, "folder for trials, report and package");

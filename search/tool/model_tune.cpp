@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/processors.h>
+#include <weft/search/network/network_plan.h>
 #include <weft/search/network/network_tuning.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_files.h>
@@ -183,7 +184,59 @@ nlohmann::ordered_json json_of(const Network& network, const NetworkTimes& times
   return document;
 }
 
+/// What to measure on other machines, into a folder.
+int write_plan_of(const TuneModel& options) {
+  if (options.target.empty() && options.measure == "gpu")
+    throw UserError("a plan needs its target", "--target", "nothing", "that of the GPU that will measure");
+  const Target& target = options.target.empty() ? target_named("cpu") : named_target(options.target);
+  Network network = inspected_network(options.path);
+  NetworkTuneOptions with = options.with;
+  with.columns = options.columns;
+  with.tune.measure.measure = target.is_gpu() ? Measure::gpu : Measure::cpu;
+  const std::vector<std::string> shards = write_network_plan(network, target, options.plan, with);
+  if (options.json) {
+    fmt::print(
+        "{}\n",
+        nlohmann::ordered_json{{"plan", options.plan}, {"target", target.name}, {"shards", shards}}.dump(2));
+    return exit_ok;
+  }
+  fmt::print(
+      "{} shards are in {}; on any machine, in any order: weft measure {}/{}{}\nWhen they are back: weft "
+      "model tune {} "
+      "--absorb {}\n",
+      shards.size(), options.plan, options.plan, shards.front(), target.is_gpu() ? "" : " --measure cpu",
+      options.path, options.plan);
+  return exit_ok;
+}
+
+/// What measured shards brought, into the database.
+int absorb(const TuneModel& options) {
+  require_place_for("--db", options.database);
+  RecordFile file(options.database, RecordFile::Mode::append);
+  const AbsorbedPlan plan = of_option("--absorb", [&] { return absorb_network_plan(options.absorb, file); });
+  for (const std::string& name : plan.without) fmt::print(stderr, "no results yet: {}\n", name);
+  if (options.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"plan", options.absorb},
+                                              {"shards", plan.shards},
+                                              {"without_results", plan.without},
+                                              {"trials", plan.trials},
+                                              {"added", plan.added},
+                                              {"db", options.database}}
+                           .dump(2));
+    return exit_ok;
+  }
+  fmt::print("{} of {} trials of {} shards added to {}\n", plan.added, plan.trials,
+             plan.shards - plan.without.size(), options.database);
+  return exit_ok;
+}
+
 int run(const TuneModel& options) {
+  if (!options.plan.empty() && !options.absorb.empty())
+    throw UserError("a plan is written and absorbed at once", "--absorb " + options.absorb,
+                    "--plan " + options.plan,
+                    "one of them: --plan first, --absorb when its shards are measured");
+  if (!options.plan.empty()) return write_plan_of(options);
+  if (!options.absorb.empty()) return absorb(options);
   return tune_model(options);
 }
 
@@ -247,10 +300,12 @@ void add_model_tune(CLI::App& verb, Action& action) {
   add_option(part, "--measure", options.measure, "gpu, cpu, sim or model");
   add_option(part, "--target", options.target, "see weft targets", "TARGET");
   begin_group(part, "Schedule");
-  only(add_option(part, "--budget", options.budget, "for all searches together", "TIME"),
+  only(add_option(part, "--budget,--time", options.budget, "for all searches together", "TIME"),
        "90, 90s, 10m or 1h30m", [](const std::string& word) { return !word.empty(); });
   only_from(add_option(part, "--trials", options.with.most_trials, "of a class, at most"), 1, 1'000'000);
   add_option(part, "--db", options.database, "file of trials, appended to");
+  add_option(part, "--plan", options.plan, "shards to be measured elsewhere", "DIR");
+  add_option(part, "--absorb", options.absorb, "what those measured", "DIR");
   begin_group(part, "Output");
   add_option(part, "--progress", options.progress, "auto, plain or none");
   add_json_flag(part, options.json);

@@ -46,7 +46,7 @@ const CLI::Option* option_of_message(const CLI::App& verb, std::string_view mess
 
 /// "--n N: columns of a product"
 std::string text_of(const CLI::Option& option) {
-  const std::string takes = option.get_positional() ? "" : " " + option.get_type_name();
+  const std::string takes = option.nonpositional() ? " " + option.get_type_name() : "";
   return fmt::format("{}{}: {}", option.get_name(), takes, option.get_description());
 }
 
@@ -64,12 +64,14 @@ UserError missing_verb(const CLI::App& verb, const std::vector<std::string>& res
 std::string nearest_option(const CLI::App& verb, const std::vector<std::string>& rest) {
   std::vector<std::string> names;
   for (const CLI::Option* option : verb.get_options()) {
-    if (!option->get_positional()) names.push_back("--" + option->get_single_name());
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
   for (const std::string& word : rest) {
-    const std::string_view near = word.starts_with("-") ? nearest_name(word, known) : std::string_view();
-    if (!near.empty()) return fmt::format("; did you mean {} in place of {}?", near, word);
+    const std::size_t begin = word.find_first_not_of('-');
+    if (begin == 0 || begin == std::string::npos) continue;
+    const std::string_view near = nearest_name(std::string_view(word).substr(begin), known);
+    if (!near.empty()) return fmt::format("; did you mean --{} in place of {}?", near, word);
   }
   return {};
 }
@@ -124,18 +126,24 @@ CLI::Option* only_above_zero(CLI::Option* option) {
   });
 }
 
+UserError asked_for_help(const CLI::App& app) {
+  return {"help is asked for by an option", "weft", "help", full_name(chosen_verb(app)) + " --help"};
+}
+
 UserError mistake_of(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = chosen_verb(app);
   const std::vector<std::string> rest = app.remaining(true);
   const std::string message = error.what();
   const CLI::Option* option = option_of_message(verb, message);
-  if (!rest.empty() && rest.front() == "help")
-    return {"help is asked for by an option", "weft", fmt::format("{}", fmt::join(rest, " ")),
-            full_name(verb) + " --help"};
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return surplus_words(verb, rest);
+  if (!rest.empty() && rest.front() == "help") return asked_for_help(app);
+  // The value behind an option that there is not may have been taken for the verb's word.
+  const bool has_unknown_option =
+      std::ranges::any_of(rest, [](const std::string& word) { return word.starts_with("-"); });
+  if (has_unknown_option || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return surplus_words(verb, rest);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (option == nullptr) return missing_verb(verb, rest);
-    return {option->get_positional() ? "a word is missing" : "an option is missing", full_name(verb),
+    return {option->nonpositional() ? "an option is missing" : "a word is missing", full_name(verb),
             rest.empty() ? "nothing" : fmt::format("{}", fmt::join(rest, " ")),
             text_of(*option) + nearest_option(verb, rest)};
   }

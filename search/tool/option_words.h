@@ -27,5 +27,7 @@ CLI::Option* only_above_zero(CLI::Option* option);
 
 /// What the parser found wrong, told as everything else that cannot be used.
 UserError mistake_of(const CLI::App& app, const CLI::ParseError& error);
+/// "weft run help"
+UserError asked_for_help(const CLI::App& app);
 
 }  // namespace weft::tool

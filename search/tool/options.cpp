@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/export/check.h>
 #include <weft/backends/parse_device.h>
 #include <weft/backends/runtime/thread_pool.h>
@@ -46,11 +47,15 @@ constexpr std::array<FlagOfOperations, 8> flags_of_operations{{{"--n", products}
 
 /// What is given without an effect would be a mistake that nobody sees.
 void refuse_idle_flags(const ProblemOptions& options) {
+  constexpr std::array<std::string_view, 4> operations_known{"spmm", "spmv", "linear", "conv2d"};
+  if (std::ranges::find(operations_known, options.op) == operations_known.end())
+    throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
   for (const auto& [flag, operations] : flags_of_operations) {
     const bool has_use = (options.op == "conv2d") == (operations == convolutions) && options.op != "spmv";
     if (has_use || std::ranges::find(options.given, flag) == options.given.end()) continue;
     throw UserError("the operation has no use for a flag", std::string(flag), "--op " + options.op,
-                    fmt::format("--op {}, or no {}", operations, flag));
+                    fmt::format("--op {}, or no {}{}", operations, flag,
+                                options.op == "conv2d" ? "; --batch says how many images" : ""));
   }
   if (!options.schedule.empty() && options.recipe != automatic)
     throw UserError("--schedule and --recipe exclude one another", "--schedule " + options.schedule,
@@ -116,7 +121,8 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   epilogue.bias = !options.bias.empty();
   const auto activation = value_named<Activation>(activation_names, options.activation);
   if (!activation)
-    throw UserError("there is no such activation", "--activation", options.activation, "none, relu or gelu");
+    throw UserError("there is no such activation", "--activation", options.activation,
+                    fmt::format("{}", fmt::join(activation_names, ", ")));
   epilogue.activation = *activation;
   return epilogue;
 }
@@ -164,8 +170,6 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
     return algorithm_of_image(convolution_of(options, matrix), dtype, epilogue_of(options), options.image);
   if (options.op == "spmv")
     return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
-  if (options.op != "spmm" && options.op != "linear")
-    throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
   if (options.n < 1)
     throw UserError("the dense operand has no columns", "--n",
                     options.n == 0 ? "none, as where --n is left out" : fmt::format("{} columns", options.n),
@@ -218,8 +222,8 @@ UserError with_option(const std::string& option, UserError::Report report) {
 
 void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   begin_group(app, "Problem");
-  add_option(app, "--weights", options.weights,
-             ".smtx .mtx .npy .npz .safetensors, or made:M=512,K=1024,sparsity=0.9", "FILE")
+  add_option(app, "--weights,weights", options.weights,
+             ".smtx .mtx .npy .npz .onnx .safetensors, or made:M=512,K=1024,sparsity=0.9", "FILE")
       ->required();
   add_option(app, "--tensor", options.tensor, "which tensor of it", "NAME");
   add_option(app, "--n", options.n, "columns of a product", "N");
@@ -230,7 +234,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   add_option(app, "--seed", options.seed, "of values not in the file");
   add_option(app, "--b", options.b, "random:1, ints:1, a file");
   add_option(app, "--bias", options.bias, "as --b, one a row", "B");
-  add_option(app, "--activation", options.activation, "none, relu, gelu");
+  add_option(app, "--activation", options.activation, "none, relu, relu6, gelu, tanh, sigmoid, silu");
   add_option(app, "--alpha", options.alpha, "factor of the sum");
   add_option(app, "--beta", options.beta, "of the old output");
   add_option(app, "--c", options.c, "the old output, as --b", "C");

@@ -1,11 +1,13 @@
 // weft prune: which weights to keep so that a format suits them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/io/split_weight.h>
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/search/network/layer_kind.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
@@ -16,13 +18,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace weft::tool {
 namespace {
 
 struct PruneVerb {
   std::string weights;
-  std::string tensor;
+  std::vector<std::string> tensors;  ///< empty: the only one
+  bool all = false;
   std::string scores;
   std::string format;
   std::string out;
@@ -94,7 +100,7 @@ double share_pruned(const WeightMatrix& weights, const Pruning& pruning) {
 }
 
 /// choose_weights, whose refusals name the option.
-Pruning chosen(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
+Pruning chosen_of(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
   try {
     return choose_weights(weights, format, options);
   } catch (const UserError& error) {
@@ -110,7 +116,7 @@ std::vector<Method> prune_as(const std::vector<Format>& formats, const WeightMat
                              PruneOptions options) {
   std::vector<Method> methods;
   for (const Format& format : formats) {
-    Method method{chosen(weights, format, options), 0};
+    Method method{chosen_of(weights, format, options), 0};
     method.sparsity = share_pruned(weights, method.pruning);
     const std::optional<double> of_pattern = sparsity_of_pattern(format);
     if (of_pattern) options.sparsity = std::min(*of_pattern, method.sparsity);
@@ -121,11 +127,77 @@ std::vector<Method> prune_as(const std::vector<Format>& formats, const WeightMat
 
 /// The name of the tensor in the file, which the origin of the weights ends with; "weight" where it had none.
 std::string tensor_name(const PruneVerb& verb, const WeightMatrix& weights) {
-  if (!verb.tensor.empty()) return verb.tensor;
+  if (!verb.tensors.empty()) return verb.tensors.front();
   const std::string before = verb.weights + ":";
   if (!weights.origin.starts_with(before)) return "weight";
   const std::string name = weights.origin.substr(before.size());
   return name.substr(0, name.find(io::counted_columns));
+}
+
+/// The layers of the file that --all or the names mean, in its order.
+std::vector<ListedWeight> chosen_tensors(const PruneVerb& verb, const std::vector<ListedWeight>& listed) {
+  std::vector<ListedWeight> chosen;
+  for (const ListedWeight& weight : listed) {
+    const bool is_layer =
+        may_be_layer(weight) && layer_of(weight, {}).left_out.empty() && weight.fault.empty();
+    const bool is_named = std::ranges::find(verb.tensors, weight.tensor) != verb.tensors.end();
+    if (verb.all ? is_layer : is_named) chosen.push_back(weight);
+  }
+  for (const std::string& name : verb.tensors)
+    if (std::ranges::find(listed, name, &ListedWeight::tensor) == listed.end())
+      weft::read(verb.weights, {.tensor = name});  // which says what there is
+  if (chosen.empty())
+    throw UserError("there is nothing to prune", "--all, " + verb.weights, "no tensor of a layer",
+                    "a file with weights of two or four dimensions");
+  return chosen;
+}
+
+/// Prunes several tensors of a file, and writes all that are in it.
+int prune_several(const PruneVerb& verb, const Format& format, const PruneOptions& options) {
+  if (verb.all && !verb.tensors.empty())
+    throw UserError("all tensors and some are asked for", "--all",
+                    fmt::format("--tensor {}", fmt::join(verb.tensors, ",")), "one of them");
+  if (!verb.scores.empty())
+    throw UserError("scores are of one tensor", "--scores " + verb.scores, "several tensors", "one --tensor");
+  if (!verb.out.empty() && !verb.out.ends_with(".safetensors"))
+    throw UserError("several tensors cannot be written", "-o", verb.out,
+                    "a name that ends with .safetensors");
+  const std::vector<ListedWeight> listed = list_weights(verb.weights);
+  const std::vector<ListedWeight> chosen = chosen_tensors(verb, listed);
+  Table table({"tensor", "shape", "weights kept", "sparsity", "kept score"});
+  nlohmann::ordered_json document{{"weights", verb.weights}, {"format", format.text()}, {"written", nullptr}};
+  std::map<std::string, std::string> metadata{{"weft.format", format.text()}};
+  std::vector<std::pair<std::string, Array>> tensors;
+  for (const ListedWeight& weight : listed) {
+    if (std::ranges::find(chosen, weight.tensor, &ListedWeight::tensor) == chosen.end()) {
+      if (!verb.out.empty()) tensors.emplace_back(weight.tensor, read_array(weight.path, weight.tensor));
+      continue;
+    }
+    const WeightMatrix matrix = weft::read(weight.path, {.tensor = weight.tensor});
+    const Pruning pruning = chosen_of(matrix, format, options);
+    const double sparsity = share_pruned(matrix, pruning);
+    table.row({weight.tensor, text_of_shape(matrix.shape), std::to_string(pruning.kept()),
+               fmt::format("{:.2f} %", 100 * sparsity), fmt::format("{:.2f} %", 100 * pruning.kept_score)});
+    document["tensors"].push_back({{"tensor", weight.tensor},
+                                   {"shape", matrix.shape},
+                                   {"kept", pruning.kept()},
+                                   {"sparsity", sparsity},
+                                   {"kept_score", pruning.kept_score}});
+    if (!pruning.row_order.empty())
+      metadata["weft.row_order." + weight.tensor] = fmt::format("{}", fmt::join(pruning.row_order, ","));
+    tensors.emplace_back(weight.tensor, to_dense(pruned(matrix, pruning)).reshaped(matrix.shape));
+  }
+  if (!verb.out.empty()) {
+    write_safetensors(verb.out, tensors, metadata);
+    document["written"] = verb.out;
+  }
+  if (verb.json) {
+    fmt::print("{}\n", document.dump());
+    return exit_ok;
+  }
+  fmt::print("{}{}", table.text(),
+             verb.out.empty() ? "" : fmt::format("{} tensors written to {}\n", tensors.size(), verb.out));
+  return exit_ok;
 }
 
 void write(const PruneVerb& verb, const WeightMatrix& weights, const Method& method) {
@@ -203,14 +275,16 @@ int run(const PruneVerb& verb) {
   // Parameters that the format itself refuses are found before the search, not after it.
   of_option("--format", [&] { return pack(from_dense(Array(DType::f32, {1, 1}), "one element"), format); });
   refuse_other_file_for_weights("weights", verb.weights);
-  const WeightMatrix weights = read(verb.weights, {.tensor = verb.tensor});
+  PruneOptions options = verb.options;
+  options.sparsity = verb.sparsity;
+  if (verb.seed) options.seed = *verb.seed;
+  if (verb.all || verb.tensors.size() > 1) return prune_several(verb, format, options);
+  const WeightMatrix weights =
+      read(verb.weights, {.tensor = verb.tensors.empty() ? "" : verb.tensors.front()});
   if (weights.pattern_only)
     fmt::print(stderr, "{} has no values; every weight is worth the same\n", weights.origin);
   std::optional<WeightMatrix> scores;
   if (!verb.scores.empty()) scores = of_option("--scores", [&] { return read(verb.scores); });
-  PruneOptions options = verb.options;
-  options.sparsity = verb.sparsity;
-  if (verb.seed) options.seed = *verb.seed;
   options.scores = scores ? &*scores : nullptr;
   std::vector<Method> methods;
   {
@@ -244,7 +318,9 @@ void add_prune(CLI::App& app, Action& action) {
   add_option(command, "--format", verb.format, "for which to prune: see weft formats")->required();
   add_option(command, "--sparsity", verb.sparsity,
              "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M");
-  add_option(command, "--tensor", verb.tensor, "which tensor of the file");
+  add_list(command, "--tensor", verb.tensors,
+           "which tensors of the file; of several all others are written, too");
+  command.add_flag("--all", verb.all, "every layer of the file");
   add_option(command, "--scores", verb.scores,
              "what each weight is worth, in place of |w|: a file with one matrix of that shape");
   begin_group(command, "Search");

@@ -385,7 +385,7 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
        "the number of a CUDA device, such as 0; for others no --device: --measure cpu, --measure sim",
        [](const std::string& word) { return read_number<unsigned short>(word).has_value(); });
   begin_group(verb, "Times");
-  only(add_option(verb, "--time", options.duration, "stop after so long: 90s, 10m", "90s"),
+  only(add_option(verb, "--time,--budget", options.duration, "stop after so long: 90s, 10m", "90s"),
        "90, 90s, 10m or 1h30m", [](const std::string& word) { return !word.empty(); });
   only_above_zero(add_option(verb, "--timeout", tune.measure.run_seconds, "seconds for running one"));
   only_above_zero(

@@ -43,7 +43,9 @@ void write(const std::string& folder, const Plan& plan, const std::vector<std::s
     const auto [file, tensor] = file_and_tensor(found->second);
     if (!fs::is_regular_file(file, error)) continue;
     const std::string name = name_in_folder(flag, file);
-    fs::copy_file(file, fs::path(folder) / name, fs::copy_options::overwrite_existing, error);
+    const fs::path copy = fs::path(folder) / name;
+    if (!fs::equivalent(file, copy, error))
+      fs::copy_file(file, copy, fs::copy_options::overwrite_existing, error);
     if (error) throw RuntimeError("cannot copy " + file + " into " + folder + ": " + error.message());
     json["files"][flag] = tensor.empty() ? name : name + ":" + tensor;
   }

@@ -143,7 +143,8 @@ TEST(BakedKernels, EveryFormatWithRowsOutermost) {
 TEST(BakedKernels, EpiloguesAreThoseOfEveryRowTheEmptyOnesToo) {
   Epilogue epilogue;
   epilogue.alpha = epilogue.beta = epilogue.bias = true;
-  for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
+  for (const Activation activation :
+       {Activation::none, Activation::relu, Activation::gelu, Activation::silu}) {
     epilogue.activation = activation;
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       // Rows 0, 3 and 6 are empty, and so are columns 0 to 2.

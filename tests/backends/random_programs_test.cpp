@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-constexpr int programs = 400;
+constexpr int programs = 200;
 
 /// Kernels by NVRTC or nvcc take a second each, so only every so many programs go that way.
 constexpr std::uint64_t cuda_source_every = 25;

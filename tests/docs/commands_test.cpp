@@ -73,7 +73,7 @@ void add_options(VerbOptions& options, const std::string& verb) {
   std::getline(verbs, line);
   std::getline(verbs, line);
   if (!verbs) {
-    static const std::regex option("(?:^  |\n  |\\S {2,})(?:-[a-zA-Z],)?(--[a-zA-Z-]+)");
+    static const std::regex option("(?:^  |\n  |,|\\S {2,})(?:-[a-zA-Z],)?(--[a-zA-Z-]+)");
     options[verb] = all_of(help, option);
   }
   static const std::regex named("^  ([a-z]+) .*");
@@ -106,6 +106,20 @@ TEST(Commands, ThePageListsTheOptionsOfEveryVerb) {
   add_options(options, "");
   EXPECT_GT(options.size(), 25U);
   EXPECT_EQ(options_of_page(), options);
+}
+
+TEST(Commands, TheManualPageNamesVerbsAndExitCodes) {
+  const std::string page = test::text_of("packaging/weft.1");
+  VerbOptions options;
+  add_options(options, "");
+  for (const auto& [verb, names] : options) {
+    const std::string word = verb.substr(verb.find(' ') == std::string::npos ? 0 : verb.rfind(' ') + 1);
+    EXPECT_TRUE(std::regex_search(page, std::regex("[ \"]" + word + "[ \"\n]"))) << verb;
+  }
+  const std::string command = test::text_of("docs/command.md");
+  static const std::regex code("\n\\| ([0-9]+) \\| ");
+  for (std::sregex_iterator at(command.begin(), command.end(), code), end; at != end; ++at)
+    EXPECT_NE(page.find(".B " + (*at)[1].str() + "\n"), std::string::npos) << (*at)[1];
 }
 
 TEST(Plot, DrawsTheCommittedPictureFromTheCommittedRecords) {

@@ -101,6 +101,20 @@ TEST(AlgorithmTest, ATensorThatIsTwiceAFactorIsOneOperand) {
   EXPECT_EQ(gram.sparse_operand(), nullptr);
 }
 
+TEST(AlgorithmTest, WhatFollowsTheSum) {
+  const Tensor<f32, 2, sparse> A("A", {M, K});
+  const Tensor<f32, 2> B("B", {K, 8}), C("C", {M, 8}), D("D", {M, 8});
+  const Scalar alpha("alpha");
+  const auto product = sum(k, A(m, k) * B(k, n));
+  const auto text = [&](const auto& what) { return algorithm("a", C(m, n) = what).text(); };
+  const std::string x = "sum(k, A[m, k] * B[k, n])";
+  EXPECT_EQ(text(clamp(product, 0, 6)), "C[m, n] = min(max(" + x + ", 0), 6)");
+  EXPECT_EQ(text(max(0.0f, product / 2)), "C[m, n] = max(0, " + x + " / 2)");
+  EXPECT_EQ(text(silu(product) * D(m, n)), "C[m, n] = silu(" + x + ") * D[m, n]");
+  EXPECT_EQ(text(product / (alpha * D(m, n))), "C[m, n] = " + x + " / (alpha * D[m, n])");
+  EXPECT_EQ(text(sigmoid(tanh(product) - 1)), "C[m, n] = sigmoid(tanh(" + x + ") - 1)");
+}
+
 TEST(AlgorithmTest, MatrixTimesVector) {
   const Tensor<f64, 2, sparse> A("A", {M, K});
   const Tensor<f64, 1> x("x", {K}), y("y", {M});

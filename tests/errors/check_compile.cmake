@@ -1,5 +1,5 @@
 # Compiles SOURCE with COMPILER, without output, and compares what happens with what the file states. Then compiles it as
-# its fix makes it, in the folder FIXED.
+# its fix makes it, in the folder FIXED. What weft's headers say stands compiled in the folder HEADERS.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/read_program.cmake)
 
@@ -17,8 +17,18 @@ endif()
 
 string(REPLACE "|" ";" directories "${INCLUDES}")
 list(TRANSFORM directories PREPEND "-I")
+file(STRINGS ${SOURCE} included REGEX "^#include <weft/")
+list(FILTER included EXCLUDE REGEX "<weft/dsl/")
+set(header ${HEADERS}/language.h)
+if(included)
+  set(header ${HEADERS}/everything.h)
+endif()
 function(compile source)
-  execute_process(COMMAND ${COMPILER} -std=c++20 ${ARGN} -fsyntax-only ${directories} ${source}
+  set(compiled_headers)
+  if(NOT ARGN)  # with the flags of a program they would not fit
+    set(compiled_headers -include ${header})
+  endif()
+  execute_process(COMMAND ${COMPILER} -std=c++20 ${ARGN} -fsyntax-only ${directories} ${compiled_headers} ${source}
                   RESULT_VARIABLE result ERROR_VARIABLE text OUTPUT_VARIABLE text)
   set(result "${result}" PARENT_SCOPE)
   set(text "${text}" PARENT_SCOPE)

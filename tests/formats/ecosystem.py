@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files written by the real numpy, scipy and safetensors, read by weft, and the other way round.
+"""Files written by the real numpy, scipy, safetensors and onnx, read by weft, and the other way round.
 
 ecosystem.py IO_DUMP runs all cases and ends with 1 when one fails. Where a package is missing, its cases are left
 out; where numpy is missing, it prints [SKIP] and ends.
@@ -25,6 +25,10 @@ try:
     import safetensors.numpy as safetensors
 except ImportError:
     safetensors = None
+try:
+    import onnx
+except ImportError:
+    onnx = None
 
 DUMP = sys.argv[1]
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="weft_ecosystem_"))
@@ -209,6 +213,23 @@ def written(dtype, shape, extension):
         raise AssertionError("other values")
 
 
+@case
+def onnx_file(dtype, shape, raw, beside):
+    path = FOLDER / "m.onnx"
+    dense = example(dtype, shape)
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    weight = onnx.numpy_helper.from_array(dense, "w") if raw else onnx.helper.make_tensor(
+        "w", kind, shape, dense.flatten().tolist())
+    row, column = np.nonzero(dense.reshape(shape[0], -1))
+    place = row * dense[0].size + column
+    values = onnx.numpy_helper.from_array(dense.reshape(-1)[place], "s")
+    sparse_weight = onnx.helper.make_sparse_tensor(values, onnx.numpy_helper.from_array(place, ""), list(shape))
+    graph = onnx.helper.make_graph([], "g", [], [], [weight], sparse_initializer=[sparse_weight])
+    onnx.save(onnx.helper.make_model(graph), path, save_as_external_data=beside, location="m.data", size_threshold=0)
+    expect_entries(dump("weights", path, "w"), dense)
+    expect_entries(dump("weights", path, "s"), dense)
+
+
 def run_all():
     for dtype in NAMES:
         npy(dtype, (5, 7), "C", (1, 0))
@@ -251,6 +272,11 @@ def run_all():
         for dtype in NAMES:
             safetensors_file(dtype, (3, 5))
         safetensors_file("float16", (4, 2, 3, 3))
+    if onnx is not None:
+        for dtype in ("float16", "float32", "float64", "int8", "int64", "uint32"):
+            for raw, beside in ((True, False), (False, False), (True, True)):
+                onnx_file(dtype, (4, 6), raw, beside)
+        onnx_file("float32", (4, 2, 3, 3), True, False)
     for extension in extensions:
         for dtype in NAMES:
             written(dtype, (5, 7), extension)
@@ -261,7 +287,7 @@ try:
     run_all()
 finally:
     shutil.rmtree(FOLDER)
-for package, found in (("scipy", sparse), ("safetensors", safetensors)):
+for package, found in (("scipy", sparse), ("safetensors", safetensors), ("onnx", onnx)):
     if found is None:
         print("without", package, "(not installed)")
 print(f"{cases} cases, {len(failures)} failed")

@@ -30,15 +30,15 @@ def the_package_reads_what_was_written(folder):
 @check
 def the_model_gives_the_same_from_what_was_written(folder):
     torch.manual_seed(1)
-    model = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 3))
+    model = nn.Sequential(nn.Linear(6, 8), nn.SiLU(), nn.Linear(8, 3))
     prune.l1_unstructured(model[0], "weight", amount=0.5)
     prune.random_unstructured(model[0], "weight", amount=0.2)
     given = torch.randn(4, 6)
     network, tensors = saved(model, given, folder)
-    expect(network["layers"][0]["activation"], "gelu")
+    expect(network["layers"][0]["activation"], "silu")
     state = {name: torch.frombuffer(bytearray(data), dtype=torch.float32).reshape(shape)
              for name, (_, shape, data) in tensors.items()}
-    again = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 3))
+    again = nn.Sequential(nn.Linear(6, 8), nn.SiLU(), nn.Linear(8, 3))
     again.load_state_dict(state)
     expect(torch.equal(again(given), model(given)), True, "the same output")
     expect(int((state["0.weight"] == 0).sum()) >= 24, True, "zeros")

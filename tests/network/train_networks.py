@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Trains two small networks, prunes nine tenths of their weights, and saves them for weft.
 
-    train_networks.py FOLDER [--threads 16]
+    train_networks.py FOLDER [--threads 16] [--only cnn]
+    train_networks.py FOLDER --weft build/release/weft --format shfl_bw:V=16 --sparsity 0.75
+
+With --weft, `weft prune` chooses once which weights stay, and the network is trained on with these.
 
 FOLDER/cnn tells ten kinds of generated images of 28 x 28 apart; FOLDER/transformer, of two blocks, adds each number
 of a sequence to the one before it, modulo 8. Each has model.safetensors, network.json, and test.safetensors with
@@ -9,9 +12,13 @@ of a sequence to the one before it, modulo 8. Each has model.safetensors, networ
 machine every run makes the same. Prints accuracies before and after; ends with 1 where too much is lost.
 """
 import argparse
+import json
 import math
 import pathlib
+import struct
+import subprocess
 import sys
+import tempfile
 import time
 
 import torch
@@ -131,14 +138,29 @@ def prune_while_training(model, layers, draw, steps, rate, generator):
     train(model, draw, steps, rate, generator, at_step)
 
 
-def make(name, model, draw, layers, steps, rate, folder):
+def prune_by_weft(model, layers, draw, steps, rate, generator, by):
+    """Masks from what `weft prune` writes, then as many steps with them."""
+    with tempfile.TemporaryDirectory() as work:
+        file, pruned = pathlib.Path(work) / "dense.safetensors", pathlib.Path(work) / "pruned.safetensors"
+        write_tensors(file, {f"{i}.weight": layer.weight.detach() for i, layer in enumerate(layers)})
+        subprocess.run([by.weft, "prune", file, "--all", "--format", by.format, "-o", pruned]
+                       + (["--sparsity", str(by.sparsity)] if by.sparsity else []), check=True)
+        for i, kept in enumerate(read_tensors(pruned, [f"{i}.weight" for i in range(len(layers))])):
+            prune.custom_from_mask(layers[i], "weight", (kept != 0).float())
+    train(model, draw, steps, rate, generator)
+
+
+def make(name, model, draw, layers, steps, rate, folder, by=None):
     """Returns whether the pruned network is nearly as good."""
     begin = time.perf_counter()
     generator = torch.Generator().manual_seed(2)
     inputs, labels = draw(2048, torch.Generator().manual_seed(3))
     train(model, draw, steps, rate, generator)
     before = accuracy(model, inputs, labels)
-    prune_while_training(model, layers, draw, steps, rate / 2, generator)
+    if by is None:
+        prune_while_training(model, layers, draw, steps, rate / 2, generator)
+    else:
+        prune_by_weft(model, layers, draw, steps, rate / 2, generator, by)
     after = accuracy(model, inputs, labels)
     zeros = sum(int((layer.weight == 0).sum()) for layer in layers) / sum(layer.weight.numel() for layer in layers)
     model.eval()
@@ -157,28 +179,44 @@ def write_tensors(path, tensors):
     weft_trace._write_file(str(path), {name: (tensor, None) for name, tensor in tensors.items()})
 
 
-def make_cnn(folder):
+def read_tensors(path, names):
+    content = path.read_bytes()
+    length = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8:8 + length])
+    for name in names:
+        begin, end = header[name]["data_offsets"]
+        yield torch.frombuffer(bytearray(content[8 + length + begin:8 + length + end]), dtype=torch.float32).view(
+            header[name]["shape"])
+
+
+def make_cnn(folder, by=None):
     torch.manual_seed(1)
     cnn = convolutional()
     # The first convolution and the last layer are small, and lose most.
-    return make("cnn", cnn, images_of, [cnn[i] for i in (2, 4, 6, 10)], 500, 2e-3, folder / "cnn")
+    return make("cnn", cnn, images_of, [cnn[i] for i in (2, 4, 6, 10)], 500, 2e-3, folder / "cnn", by)
 
 
-def make_transformer(folder):
+def make_transformer(folder, by=None):
     torch.manual_seed(1)
     transformer = Transformer()
     layers = [one for one in transformer.blocks.modules() if isinstance(one, nn.Linear)]
-    return make("transformer", transformer, sequences_of, layers, 800, 2e-3, folder / "transformer")
+    return make("transformer", transformer, sequences_of, layers, 800, 2e-3, folder / "transformer", by)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Trains and prunes two small networks, and saves them for weft.")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--only", choices=["cnn", "transformer"])
+    parser.add_argument("--weft", help="the command, which prunes once")
+    parser.add_argument("--format", default="n_m", help="for which it prunes")
+    parser.add_argument("--sparsity", type=float)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
-    good = [make_cnn(options.folder), make_transformer(options.folder)]
+    made = {"cnn": make_cnn, "transformer": make_transformer}
+    names = [options.only] if options.only else list(made)
+    good = [made[name](options.folder, options if options.weft else None) for name in names]
     return 0 if all(good) else 1
 
 

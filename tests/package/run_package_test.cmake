@@ -34,6 +34,19 @@ foreach(program ${programs})
 endforeach()
 if(WAY STREQUAL find_package)
   run(${WORK}/moved/bin/weft --help)
+  foreach(page share/doc/weft/docs/command.md share/man/man1/weft.1)
+    if(NOT EXISTS ${WORK}/moved/${page})
+      message(FATAL_ERROR "${page} is not installed")
+    endif()
+  endforeach()
+  # As a shell completes it.
+  execute_process(COMMAND bash -c "source ${WORK}/moved/share/bash-completion/completions/weft
+      tried() { COMP_WORDS=(${WORK}/moved/bin/weft \"$@\"); COMP_CWORD=$#; _weft; echo \${COMPREPLY[@]}; }
+      tried tu; tried model ex; tried run --rec; tried model tune --bud"
+    OUTPUT_VARIABLE completed COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT completed STREQUAL "tune\nexport\n--recipe\n--budget\n")
+    message(FATAL_ERROR "words were completed to: ${completed}")
+  endif()
   # Building the target searches.
   run(${CMAKE_COMMAND} --build ${WORK}/build --target rows)
   file(READ ${WORK}/build/rows.weft.json best)

@@ -1,5 +1,7 @@
 #include "random_calls/random_algorithm.h"
 
+#include <weft/dsl/operation.h>
+
 #include <algorithm>
 #include <set>
 
@@ -221,14 +223,21 @@ class Maker {
     for (std::int64_t i = dice_.between(1, 4); i > 0; --i) {
       Term next;
       next.kind = dice_.any_of({Term::Kind::add, Term::Kind::add, Term::Kind::subtract, Term::Kind::multiply,
-                                Term::Kind::relu, dice_.chance(50) ? Term::Kind::gelu : Term::Kind::relu});
+                                Term::Kind::divide, Term::Kind::maximum, Term::Kind::minimum,
+                                Term::Kind::relu, Term::Kind::relu, Term::Kind::gelu, Term::Kind::tanh,
+                                Term::Kind::sigmoid, Term::Kind::silu});
       next.arguments.push_back(term);
-      if (next.kind != Term::Kind::relu && next.kind != Term::Kind::gelu) {
+      if (operation_of(next.kind)->arguments == 2) {
         next.arguments.push_back(other_term());
         Term& other = next.arguments.back();
-        const bool is_zero = other.kind == Term::Kind::number && other.number == 0;
-        if (next.kind == Term::Kind::multiply && is_zero) other.number = 2;  // a sum is not multiplied by 0
-        if (dice_.chance(30)) std::swap(next.arguments[0], next.arguments[1]);
+        const bool is_number = other.kind == Term::Kind::number;
+        // Others may be 0.
+        if (next.kind == Term::Kind::divide && !is_number) next.kind = Term::Kind::maximum;
+        const bool scales = next.kind == Term::Kind::multiply || next.kind == Term::Kind::divide;
+        // A sum is neither multiplied by 0 nor divided by it.
+        if (scales && is_number && other.number == 0) other.number = 2;
+        if (next.kind != Term::Kind::divide && dice_.chance(30))
+          std::swap(next.arguments[0], next.arguments[1]);
       }
       term = next;
     }
@@ -253,9 +262,12 @@ class Maker {
 };
 
 std::string text_of(const Term& term) {
-  static const std::vector<std::string> kinds{"sum",      "number",   "scalar", "access", "add",
-                                              "subtract", "multiply", "relu",   "gelu"};
-  std::string text = kinds.at(static_cast<std::size_t>(term.kind));
+  static const std::vector<std::string> leaves{"sum", "number", "scalar", "access"};
+  const Operation* operation = operation_of(term.kind);
+  const auto leaf = static_cast<std::size_t>(term.kind);
+  std::string text = operation != nullptr   ? std::string(operation->text)
+                     : leaf < leaves.size() ? leaves[leaf]
+                                            : "?";
   if (term.kind == Term::Kind::number) text += " " + std::to_string(term.number);
   if (!term.scalar.empty()) text += " " + term.scalar;
   for (const Term& argument : term.arguments) text += "(" + text_of(argument) + ")";
@@ -309,11 +321,11 @@ void spoil(Algorithm& algorithm, Dice& dice) {
         index.terms.front().second = dice.chance(50) ? dice.wild_number() : dice.between(-9, 9);
       break;
     case 16: algorithm.scalars.push_back(any_name); break;
-    case 17: algorithm.result.kind = static_cast<Term::Kind>(dice.between(0, 8)); break;
+    case 17: algorithm.result.kind = static_cast<Term::Kind>(dice.between(0, 15)); break;
     case 18:
       for (std::int64_t i = dice.any_of<std::int64_t>({1, 3, 300}); i > 0; --i) {
         Term term;
-        term.kind = dice.any_of({Term::Kind::relu, Term::Kind::gelu, Term::Kind::add});
+        term.kind = dice.any_of({Term::Kind::relu, Term::Kind::silu, Term::Kind::divide});
         term.arguments.assign(dice.chance(90) ? 1 : 2, algorithm.result);
         algorithm.result = term;
         if (term.arguments.size() == 2) break;

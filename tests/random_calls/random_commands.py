@@ -178,7 +178,7 @@ class Commands:
             "--filter": lambda: c.choice(["3x3", "1", "2x1", "0", "x", "3x3x3"]),
             "--image": lambda: c.choice(["8x8", "5", "7x9", "0x1", "999999999x9"]),
             "--measure": lambda: c.choice(["model", "model", "cpu", "sim", "gpu", "nosuch"]),
-            "--activation": lambda: c.choice(["none", "relu", "gelu", "tanh"]),
+            "--activation": lambda: c.choice(["none", "relu", "relu6", "gelu", "tanh", "sigmoid", "silu", "elu"]),
             "--layout": lambda: c.choice(["nchw", "nhwc", "chwn", "ncwh"]),
             "--emitter": lambda: c.choice(["llvm", "llvm", "cuda", "gcc"]),
             "--b": lambda: c.choice(["random:7", "ints:3", "zeros", "random:", "ints:x", self.files.any(".npy")]),

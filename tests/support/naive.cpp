@@ -142,6 +142,22 @@ class Naive {
       case Term::Kind::subtract: return {x[0].value - x[1].value, x[0].magnitude + x[1].magnitude};
       case Term::Kind::multiply: return {x[0].value * x[1].value, x[0].magnitude * x[1].magnitude};
       case Term::Kind::relu: return {x[0].value < 0 ? 0 : x[0].value, x[0].magnitude};
+      case Term::Kind::maximum:
+        return {x[0].value < x[1].value ? x[1].value : x[0].value, std::max(x[0].magnitude, x[1].magnitude)};
+      case Term::Kind::minimum:
+        return {x[1].value < x[0].value ? x[1].value : x[0].value, std::max(x[0].magnitude, x[1].magnitude)};
+      case Term::Kind::divide:
+        result_.exact = false;
+        return {x[0].value / x[1].value,
+                x[0].magnitude / std::abs(x[1].value) +
+                    std::abs(x[0].value) * x[1].magnitude / (x[1].value * x[1].value)};
+      case Term::Kind::tanh: result_.exact = false; return {std::tanh(x[0].value), x[0].magnitude + 1};
+      case Term::Kind::sigmoid:
+        result_.exact = false;
+        return {1 / (1 + std::exp(-x[0].value)), x[0].magnitude + 1};
+      case Term::Kind::silu:
+        result_.exact = false;
+        return {x[0].value / (1 + std::exp(-x[0].value)), 2 * x[0].magnitude + std::abs(x[0].value)};
       case Term::Kind::gelu:
         result_.exact = false;
         // For negative numbers 1 + erf cancels: the error is one of the number itself.

@@ -160,9 +160,13 @@ class Drawing {
     }
     written.operand = algorithm_.operands.size();
     if (chance(4)) join(Term::Kind::subtract, {Term::Kind::access, 0, {}, written, {}});
-    if (chance(4)) {
-      Term relu{Term::Kind::relu, 0, {}, {}, {algorithm_.result}};
-      algorithm_.result = relu;
+    if (chance(8)) join(Term::Kind::divide, {Term::Kind::number, 3, {}, {}, {}});
+    if (chance(8))
+      join(chance(2) ? Term::Kind::maximum : Term::Kind::minimum, {Term::Kind::number, 2, {}, {}, {}});
+    if (chance(3)) {
+      const Term::Kind functions[] = {Term::Kind::relu, Term::Kind::relu,    Term::Kind::gelu,
+                                      Term::Kind::tanh, Term::Kind::sigmoid, Term::Kind::silu};
+      algorithm_.result = Term{functions[between(0, 5)], 0, {}, {}, {algorithm_.result}};
     }
     algorithm_.operands.push_back(output);
     algorithm_.output = written;

@@ -26,8 +26,9 @@ Epilogue random_epilogue(std::mt19937_64& random) {
   epilogue.alpha = random() % 4 == 0;
   epilogue.beta = random() % 4 == 0;
   epilogue.bias = random() % 3 == 0;
-  epilogue.activation =
-      any_of<Activation>(random, {Activation::none, Activation::none, Activation::relu, Activation::gelu});
+  epilogue.activation = any_of<Activation>(
+      random, {Activation::none, Activation::none, Activation::none, Activation::relu, Activation::relu6,
+               Activation::gelu, Activation::tanh, Activation::sigmoid, Activation::silu});
   return epilogue;
 }
 

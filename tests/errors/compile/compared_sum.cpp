@@ -1,5 +1,5 @@
 // expect: weft: an expression is compared
-// expect: relu(x), which is max(x, 0)
+// expect: max(x, y), min(x, y) and relu(x)
 // fix: return algorithm("program", C(m, n) = relu(sum(k, A(m, k) * B(k, n))));
 #include <weft/dsl/assignment.h>
 

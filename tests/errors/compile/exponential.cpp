@@ -1,5 +1,5 @@
 // expect: weft: an algorithm has no operation exp
-// expect: relu(x) and gelu(x)
+// expect: sigmoid(x) and silu(x)
 // fix: return algorithm("program", C(m, n) = relu(sum(k, A(m, k) * B(k, n))));
 #include <weft/dsl/assignment.h>
 

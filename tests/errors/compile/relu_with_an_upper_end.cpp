@@ -1,6 +1,6 @@
 // expect: weft: relu is given more than what it is taken of
-// expect: 6 - relu(6 - relu(x))
-// fix: return algorithm("program", C(m, n) = 6 - relu(6 - relu(sum(k, A(m, k) * B(k, n)))));
+// expect: clamp(x, 0, 6)
+// fix: return algorithm("program", C(m, n) = clamp(sum(k, A(m, k) * B(k, n)), 0, 6));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;

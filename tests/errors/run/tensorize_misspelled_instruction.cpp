@@ -1,5 +1,5 @@
 // expect: no instruction is called mma_m16n8k61
-// expect: those of sm_80 for f16: mma_m16n8k8, mma_m16n8k16; did you mean mma_m16n8k16?
+// expect: did you mean mma_m16n8k16?
 // fix: s.tensorize("mma_m16n8k16");
 #include "illegal_program.h"
 #include "illegal_recipe.h"

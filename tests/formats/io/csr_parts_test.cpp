@@ -58,6 +58,14 @@ TEST(CsrParts, AreOneWeight) {
   }
 }
 
+TEST(CsrParts, WithoutTheirValuesAreRefused) {
+  std::vector<FileTensor> tensors = Parts().tensors();
+  tensors.erase(tensors.begin() + 2);
+  for (const char* name : {"", "fc.weight"})
+    expect_refused([&] { read_tensors(tensors, name); },
+                   {"not all of its other parts", "fc.weight.col_indices and fc.weight.values"});
+}
+
 TEST(CsrParts, ColumnsMayStandInAnyOrder) {
   const WeightMatrix matrix =
       read_tensors(Parts{.offsets = {0, 3, 3, 4}, .columns = {4, 0, 2, 1}}.tensors(), "fc.weight");

@@ -79,7 +79,13 @@ TEST(MaskedWeight, IsNotMadeUpWhereTheWeightIsThere) {
                                         {"fc.weight", "F32", {1, 2}, elements<float>({7, 8})}};
   EXPECT_THAT(read_tensors(tensors, "fc.weight").values.as<float>(), ElementsAre(7, 8));
   EXPECT_EQ(read_tensors(tensors, "fc.weight_orig").stored(), 6);
-  EXPECT_EQ(read_tensors({original({1, 2, 3, 4, 5, 6})}).origin, "a.safetensors:fc.weight_orig");
+}
+
+/// Read as it is, it would be the weight before it was pruned.
+TEST(MaskedWeight, WithoutItsMaskIsRefused) {
+  for (const char* name : {"", "fc.weight"})
+    expect_refused([&] { read_tensors({original({1, 2, 3, 4, 5, 6})}, name); },
+                   {"tensor \"fc.weight_orig\"", "no mask beside it", "fc.weight_mask in the same file"});
 }
 
 TEST(MaskedWeight, RefusesWhatIsNoMask) {

@@ -318,6 +318,8 @@ TEST(Suite, MistakesOfMixedProblemsAreNamed) {
               AllOf(HasSubstr("line 5"), HasSubstr("sparsity")));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "\"blocks\"", "\"boxes\"")), HasSubstr("shuffled_rows"));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "nhwc", "nwhc")), HasSubstr("layout"));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"problems\"", "\"n_scale\": [4], \"problems\"")),
+              AllOf(HasSubstr("n_scale"), HasSubstr("the field in every problem")));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "\"id\": 1", "\"V\": 64")),
               HasSubstr("\"pattern\": \"shuffled_rows\", or no \"V\""));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "\"batch\"", "\"batches\"")), HasSubstr("accepted: \"batch\""));

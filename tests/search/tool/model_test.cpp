@@ -52,6 +52,43 @@ TEST_F(ModelVerb, TunesANetworkAndExportsIt) {
   EXPECT_TRUE(std::filesystem::exists(path("package/net/__init__.py")));
 }
 
+/// Shards are measured by themselves, come back in any order, twice too, and the search goes on with what
+/// they brought.
+TEST_F(ModelVerb, SharesASearchOut) {
+  const Answer plan = call_weft({"model", "tune", path(), "--measure", "cpu", "--target", "cpu", "--trials",
+                                 "2", "--plan", path("plan")});
+  ASSERT_EQ(plan.code, 0) << plan.errors;
+  EXPECT_THAT(plan.out, HasSubstr("3 shards are in"));
+  std::vector<std::string> shards;
+  std::ifstream list(path("plan/shards.txt"));
+  for (std::string name; std::getline(list, name);) shards.push_back(path("plan/" + name));
+  ASSERT_EQ(shards.size(), 3U);
+  const auto absorb = [&] {
+    const Answer answer =
+        call_weft({"model", "tune", path(), "--absorb", path("plan"), "--db", path("t.jsonl"), "--json"});
+    EXPECT_EQ(answer.code, 0) << answer.errors;
+    return nlohmann::json::parse(answer.out);
+  };
+  const auto measure = [&](std::size_t shard) {
+    return call_weft({"measure", shards[shard], "--measure", "cpu", "--progress", "none"}).code;
+  };
+  ASSERT_EQ(measure(2), 0);
+  EXPECT_EQ(absorb().at("without_results").size(), 2U);
+  ASSERT_EQ(measure(0), 0);
+  ASSERT_EQ(measure(1), 0);
+  const nlohmann::json rest = absorb();
+  EXPECT_EQ(rest.at("added"), 4);
+  EXPECT_EQ(rest.at("trials"), 6);
+  EXPECT_EQ(absorb().at("added"), 0);
+  const Answer tune = call_weft({"model", "tune", path(), "--measure", "cpu", "--trials", "2", "--db",
+                                 path("t.jsonl"), "--progress", "none", "--json"});
+  EXPECT_TRUE(tune.code == 0 || tune.code == 6) << tune.errors;
+  for (const auto& one : nlohmann::json::parse(tune.out).at("classes")) EXPECT_EQ(one.at("trials"), 2);
+  EXPECT_THAT(call_weft({"model", "tune", path(), "--target", "cpu", "--plan", path("plan")}).errors,
+              HasSubstr("a plan is there already"));
+  EXPECT_EQ(call_weft({"model", "tune", path(), "--absorb", path("nosuch")}).code, 2);
+}
+
 TEST_F(ModelVerb, AnOperandMayBeATensorOfAFile) {
   const auto with_bias = [&](const std::string& bias) {
     return call_weft({"verify", "--weights", path("model.safetensors"), "--tensor", "a.fc1.weight", "--op",

@@ -187,5 +187,42 @@ TEST_F(PruneVerb, HelpHasAnExample) {
   EXPECT_THAT(call_weft({"prune", "--help"}).out, HasSubstr("Example: weft prune"));
 }
 
+TEST_F(PruneVerb, SeveralTensorsLeaveAWholeFile) {
+  Random random(6);
+  const auto drawn = [&](std::vector<std::int64_t> shape) {
+    Array array(DType::f32, std::move(shape));
+    for (std::int64_t i = 0; i < array.size(); ++i) array.set(i, random.uniform() - 0.5);
+    return array;
+  };
+  write_safetensors(path("several.safetensors"), {{"a.weight", drawn({32, 64})},
+                                                  {"b.weight", drawn({16, 4, 3, 3})},
+                                                  {"wte.weight", drawn({40, 8})},
+                                                  {"a.bias", drawn({32})}});
+  const Answer all = call_weft({"prune", path("several.safetensors"), "--all", "--format", "csr",
+                                "--sparsity", "0.75", "-o", path("all.safetensors"), "--json"});
+  ASSERT_EQ(all.code, 0) << all.errors;
+  EXPECT_EQ(nlohmann::json::parse(all.out).at("tensors").size(), 2U);
+  EXPECT_EQ(read(path("all.safetensors"), {.tensor = "a.weight"}).stored(), 32 * 64 / 4);
+  EXPECT_EQ(read(path("all.safetensors"), {.tensor = "b.weight"}).shape,
+            (std::vector<std::int64_t>{16, 4, 3, 3}));
+  EXPECT_EQ(read(path("all.safetensors"), {.tensor = "wte.weight"}).stored(), 320) << "an embedding";
+  EXPECT_EQ(read_array(path("all.safetensors"), "a.bias").get(3),
+            read_array(path("several.safetensors"), "a.bias").get(3));
+  const Answer named =
+      call_weft({"prune", path("several.safetensors"), "--tensor", "a.weight,wte.weight", "--format",
+                 "shfl_bw:V=8", "--sparsity", "0.5", "-o", path("named.safetensors")});
+  ASSERT_EQ(named.code, 0) << named.errors;
+  EXPECT_TRUE(metadata_of(path("named.safetensors")).contains("weft.row_order.wte.weight"));
+  EXPECT_EQ(read(path("named.safetensors"), {.tensor = "b.weight"}).stored(), 16 * 36);
+  const Answer both = call_weft({"prune", path("several.safetensors"), "--all", "--tensor", "a.weight",
+                                 "--format", "csr", "--sparsity", "0.5"});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.errors, HasSubstr("one of them"));
+  EXPECT_EQ(call_weft({"prune", path("several.safetensors"), "--tensor", "a.weight,nosuch", "--format", "csr",
+                       "--sparsity", "0.5"})
+                .code,
+            2);
+}
+
 }  // namespace
 }  // namespace weft

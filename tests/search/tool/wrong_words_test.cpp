@@ -175,7 +175,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights made:M=999999999,K=999999999,sparsity=0.5 --n 8", "at most 2^32 places"},
       {"verify --weights made: --n 8", "made weights cannot be read"},
       {"verify --weights '' --n 8", "cannot read"},
-      {"verify --weights w.npy --n 8 --activation tanh", "none, relu or gelu"},
+      {"verify --weights w.npy --n 8 --activation elu", "none, relu, relu6, gelu, tanh, sigmoid, silu"},
       {"prune w.npy --format csr --sparsity nan -o p.npy", "sparsity"},
       {"prune w.npy --format csr --sparsity 1 -o p.npy", "sparsity"},
       {"prune w.npy --format csr --sparsity -0.1 -o p.npy", "sparsity"},
@@ -247,6 +247,25 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
        "--dtype f32, or --recipe cpu_rows, or --recipe default"},
       {"inspect steps.json", "weft run --schedule steps.json reads this one"},
       {"run --weights w.npy --n 8 --schedule w.npy", R"("\x93NUMPY)"},
+      {"verify w.npy --n 8 --format 2:4", "2:4 is n_m"},
+      {"verify w.npy --n 8 --format 64:2:8", "64:2:8 is v_n_m:V=64,M=8"},
+      {"verify w.npy --n 8 --format csr,ell", "one of them and a comma"},
+      {"verify w.npy --n 8 --format bcsr:16", "accepted: bcsr:b=16"},
+      {"verify --weights filter.npy --op conv3d --image 8x8", "accepted: spmm, spmv, linear or conv2d"},
+      {"verify --weights filter.npy --op conv2d --image 8x8 --n 4", "--batch says how many images"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, WeightsMayBeAWordByThemselves) {
+  const Answer by_word = call_weft(words_of("run w.npy --n 8 --out word.npy"));
+  EXPECT_EQ(by_word.code, 0) << by_word.errors;
+  EXPECT_EQ(call_weft(words_of("run --weights w.npy --n 8 --out option.npy")).code, 0);
+  EXPECT_EQ(read_array("word.npy").get(5), read_array("option.npy").get(5));
+  const WrongWords all[] = {
+      {"run w.npy --weights w.npy --n 8", "an option is given more than once"},
+      {"tune --weights w.npy --n 8 --buget 5s", "did you mean --budget in place of --buget?"},
+      {"check steps.json --target cpu --n 8", "weft run --schedule steps.json reads this one"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
 }

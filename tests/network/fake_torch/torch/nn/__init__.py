@@ -110,7 +110,27 @@ class _Same(Module):
         return given
 
 
+class Identity(_Same):
+    pass
+
+
 class ReLU(_Same):
+    pass
+
+
+class ReLU6(_Same):
+    pass
+
+
+class Tanh(_Same):
+    pass
+
+
+class Sigmoid(_Same):
+    pass
+
+
+class SiLU(_Same):
     pass
 
 
