@@ -54,33 +54,28 @@ if(weft_zip_include AND weft_zip_library AND NOT TARGET libzip::zip)
   endif()
 endif()
 
-# Files of ONNX are messages of protobuf. What travels takes the static library.
-find_path(weft_protobuf_include google/protobuf/io/coded_stream.h)
-if(WEFT_STATIC)
-  find_library(weft_protobuf_library libprotobuf-lite.a)
-else()
-  find_library(weft_protobuf_library protobuf-lite)
-endif()
-mark_as_advanced(weft_protobuf_include weft_protobuf_library)
-if(NOT weft_protobuf_include OR NOT weft_protobuf_library)
-  list(APPEND weft_missing libprotobuf-dev)
-elseif(NOT TARGET weft::protobuf)
-  add_library(weft::protobuf INTERFACE IMPORTED GLOBAL)
-  set_target_properties(weft::protobuf PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${weft_protobuf_include}"
-                                                  INTERFACE_LINK_LIBRARIES "${weft_protobuf_library}")
-endif()
-
-if(WEFT_WITH_Z3_LIBRARY)
-  find_path(weft_z3_include z3++.h PATH_SUFFIXES z3)
-  find_library(weft_z3_library z3)
-  mark_as_advanced(weft_z3_include weft_z3_library)
-  if(NOT weft_z3_include OR NOT weft_z3_library)
-    list(APPEND weft_missing libz3-dev)
-  elseif(NOT TARGET weft::z3_library)
-    add_library(weft::z3_library INTERFACE IMPORTED GLOBAL)
-    set_target_properties(weft::z3_library PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${weft_z3_include}"
-                                                      INTERFACE_LINK_LIBRARIES "${weft_z3_library}")
+# weft_need_library(<target> <header> <library> <package> [<folders of the header>]): the target, where both are found.
+macro(weft_need_library target header library package)
+  find_path(weft_${target}_include ${header} PATH_SUFFIXES ${ARGN})
+  find_library(weft_${target}_file ${library})
+  mark_as_advanced(weft_${target}_include weft_${target}_file)
+  if(NOT weft_${target}_include OR NOT weft_${target}_file)
+    list(APPEND weft_missing ${package})
+  elseif(NOT TARGET weft::${target})
+    add_library(weft::${target} INTERFACE IMPORTED GLOBAL)
+    set_target_properties(weft::${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${weft_${target}_include}"
+                                                     INTERFACE_LINK_LIBRARIES "${weft_${target}_file}")
   endif()
+endmacro()
+
+# Files of ONNX are messages of protobuf. What travels takes the static library.
+if(WEFT_STATIC)
+  weft_need_library(protobuf google/protobuf/io/coded_stream.h libprotobuf-lite.a libprotobuf-dev)
+else()
+  weft_need_library(protobuf google/protobuf/io/coded_stream.h protobuf-lite libprotobuf-dev)
+endif()
+if(WEFT_WITH_Z3_LIBRARY)
+  weft_need_library(z3_library z3++.h z3 libz3-dev z3)
 endif()
 
 # LLVM's version file knows only major.minor requests; its configuration needs the languages C and CXX.

@@ -31,20 +31,20 @@ class Writer {
     }
     const Operation* operation = operation_of(term.kind);
     if (operation == nullptr) return "?";
-    if (operation->precedence == function) return fmt::format("{}({})", operation->text, joined(term, ", "));
-    return joined(term, fmt::format(" {} ", operation->text));
+    if (operation->is_sign()) return joined(term, fmt::format(" {} ", operation->text));
+    return fmt::format("{}({})", operation->text, joined(term, ", "));
   }
 
  private:
-  static constexpr int function = 3;
+  static constexpr int closed = 3;
 
   static int precedence(const Term& term) {
     const Operation* operation = operation_of(term.kind);
-    return operation == nullptr ? function : operation->precedence;
+    return operation == nullptr ? closed : operation->precedence;
   }
 
   std::string joined(const Term& term, const std::string& sign) const {
-    const int outside = precedence(term) == function ? 0 : precedence(term);
+    const int outside = precedence(term) == closed ? 0 : precedence(term);
     std::string text;
     for (const Term& argument : term.arguments) {
       const bool first = &argument == &term.arguments.front();

@@ -22,6 +22,9 @@ struct Operation {
   std::size_t arguments = 0;      ///< one or two
   int precedence = 3;             ///< 1 for sums, 2 for products, 3 for what has its arguments in brackets
   Sized (*result)(Sized, Sized);  ///< in f64; the second is nothing where there is one argument
+
+  /// Whether it stands between its arguments.
+  constexpr bool is_sign() const { return precedence < 3; }
 };
 
 std::span<const Operation> operations();

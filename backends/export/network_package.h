@@ -15,8 +15,7 @@ struct PackagedLayer {
   std::string name;           ///< in the network, "encoder.0.fc1"
   std::string op = "linear";  ///< or "conv2d"
   std::vector<PackageKernel> kernels;
-  std::string activation =
-      "none";  ///< that its kernels have behind the bias: "relu", "silu", as network.json names it
+  std::string activation = "none";  ///< behind the bias, as network.json names it: "relu"
   std::vector<std::int64_t> settings =
       {};  ///< a convolution's: stride, pad and dilation, height first in each
 };

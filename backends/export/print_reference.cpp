@@ -171,8 +171,7 @@ class ReferencePrinter {
     }
     const Operation* operation = operation_of(term.kind);
     internal_check(operation != nullptr, "an epilogue of an unknown kind");
-    const bool is_sign = operation->precedence < 3;
-    if (is_sign) return fmt::format("({} {} {})", argument(0), operation->text, argument(1));
+    if (operation->is_sign()) return fmt::format("({} {} {})", argument(0), operation->text, argument(1));
     std::string arguments = argument(0);
     if (operation->arguments > 1) arguments += ", " + argument(1);
     return fmt::format("of_{}({})", operation->text, arguments);

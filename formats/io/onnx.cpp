@@ -121,7 +121,8 @@ class OnnxParser {
       if (field.number == 1) read_node(field);
       if (field.number == 5) add_tensor(field);
       if (field.number == 15) read_sparse(field);
-      if (field.number == 11 || field.number == 12 || field.number == 13) read_shape(field);
+      if (field.number == 11 || field.number == 12 || field.number == 13)
+        read_shape(field, field.number == 12);
     });
   }
 
@@ -164,7 +165,7 @@ class OnnxParser {
     if (word) node.words[name] = *word;
   }
 
-  void read_shape(const MessageField& message) {
+  void read_shape(const MessageField& message, bool is_output) {
     std::string name;
     std::vector<std::int64_t> shape;
     bool is_known = false;
@@ -190,6 +191,7 @@ class OnnxParser {
       });
     });
     if (is_known) model_.shapes[name] = shape;
+    if (is_output) model_.outputs.insert(name);
   }
 
   void read_sparse(const MessageField& message) {

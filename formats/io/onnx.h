@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct OnnxModel {
   std::vector<OnnxNode> nodes;
   /// Of inputs and values, where the file has them; unknown_extent where a size has a name or none.
   std::map<std::string, std::vector<std::int64_t>> shapes;
+  std::set<std::string> outputs;
 
   /// What the tensors' bytes lie in beside the file itself: others that it names, and numbers that it packs.
   std::vector<std::shared_ptr<const File>> files;

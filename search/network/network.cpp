@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 namespace weft {
@@ -91,6 +92,15 @@ void inspect_layer(NetworkLayer& layer) {
   layer.broken = true;
 }
 
+/// The file that all weights are of, where that has a graph; which way its weights lie is not told by their
+/// shapes.
+std::string only_model_of_onnx(const std::vector<ListedWeight>& weights) {
+  const auto is_of_it = [&](const ListedWeight& weight) {
+    return weight.path == weights.front().path && weight.path.ends_with(".onnx") && !weight.tensor.empty();
+  };
+  return !weights.empty() && std::ranges::all_of(weights, is_of_it) ? weights.front().path : std::string();
+}
+
 [[noreturn]] void refuse_missing_weights(const std::string& path, const std::string& weights) {
   const fs::path usual = fs::path(path).parent_path() / "model.safetensors";
   throw UserError(
@@ -113,19 +123,17 @@ Network Network::read(const std::string& path, CallPlace place) {
       return network;
     }
     const std::vector<ListedWeight> weights = list_weights(path);
-    if (path.ends_with(".onnx")) {
-      network.layers_ = layers_of_onnx(path, weights);
-      network.other_tensors_ = weights.size() - std::min(weights.size(), network.layers_.size());
-      return network;
-    }
     // Of one file that nobody can read there is nothing to leave out: the reader says why.
     if (weights.size() == 1 && weights.front().path == path && !weights.front().fault.empty())
       weft::read(path);
+    network.other_tensors_ =
+        static_cast<std::size_t>(std::ranges::count_if(weights, std::not_fn(may_be_layer)));
+    if (const std::string model = only_model_of_onnx(weights); !model.empty()) {
+      network.layers_ = layers_of_onnx(model, weights);
+      return network;
+    }
     for (const ListedWeight& weight : weights) {
-      if (may_be_layer(weight))
-        network.layers_.push_back(layer_of(weight, path));
-      else
-        ++network.other_tensors_;
+      if (may_be_layer(weight)) network.layers_.push_back(layer_of(weight, path));
     }
     std::error_code none;
     if (fs::is_directory(path, none)) follow(model_config_of(path), network.layers_);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <sstream>
@@ -81,6 +82,7 @@ AbsorbedPlan absorbed_plan(const std::string& folder, RecordFile& file) {
   const io::File list(shards_file(folder));
   std::istringstream names{std::string(io::text_of(list.bytes()))};
   AbsorbedPlan result;
+  std::vector<Record> records;
   for (std::string name; std::getline(names, name);) {
     if (name.empty()) continue;
     ++result.shards;
@@ -90,10 +92,11 @@ AbsorbedPlan absorbed_plan(const std::string& folder, RecordFile& file) {
       continue;
     }
     const RecordFile measured(results, RecordFile::Mode::read);
-    for (const StoredRecord& stored : measured.records())
-      result.added += file.append(stored.record, false) ? 1 : 0;
-    result.trials += measured.records().size();
+    for (const StoredRecord& stored : measured.records()) records.push_back(stored.record);
+    std::ranges::copy(measured.warnings(), std::back_inserter(result.warnings));
   }
+  result.trials = records.size();
+  result.added = file.append_all(std::move(records));
   return result;
 }
 

@@ -25,13 +25,14 @@ std::vector<std::string> write_network_plan(Network& network, const Target& targ
 /// What came back from the shards of a plan.
 struct AbsorbedPlan {
   std::size_t shards = 0;
-  std::vector<std::string> without;  ///< shards that have no results yet
-  std::size_t trials = 0;            ///< in their results
-  std::size_t added = 0;             ///< that the database did not have
+  std::vector<std::string> without;   ///< shards that have no results yet
+  std::vector<std::string> warnings;  ///< lines of results that could not be read
+  std::size_t trials = 0;             ///< in their results
+  std::size_t added = 0;              ///< that the database did not have
 };
-/// Appends the results of all shards to the database; what it has already counts for nothing, so that shards
-/// may come back in any order, and more than once. UserError where `folder` is no such plan, and for results
-/// that are no database.
+/// Appends the results of all shards to the database, or where one is refused none; what it has already
+/// counts for nothing, so that shards may come back in any order, and more than once. UserError where
+/// `folder` is no such plan, and for results that are no database.
 AbsorbedPlan absorb_network_plan(const std::string& folder, RecordFile& file, CallPlace place = {});
 
 }  // namespace weft

@@ -31,7 +31,7 @@ class Layers {
       if (node.inputs.size() < 2 || (node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul")) continue;
       const ListedWeight* weight = weight_named(node.inputs[1]);
       if (weight == nullptr) continue;  // two values that are multiplied, as attention does
-      if (!counted_again(node)) layers_.push_back(layer_of_node(node, *weight));
+      add(node, *weight);
       used_.insert(weight->tensor);
     }
     for (const ListedWeight& weight : weights_) {
@@ -55,19 +55,22 @@ class Layers {
   }
 
   /// What nodes that share their weight and all else compute is one layer that runs more often.
-  bool counted_again(const OnnxNode& node) {
+  void add(const OnnxNode& node, const ListedWeight& weight) {
+    NetworkLayer layer = layer_of_node(node, weight);
     const auto is_alike = [&](const auto& known) {
       return known.first->op == node.op && known.first->inputs[1] == node.inputs[1] &&
-             known.first->integers == node.integers &&
+             known.first->integers == node.integers && known.first->factors == node.factors &&
+             known.first->words == node.words && layers_[known.second].bias == layer.bias &&
              shape_of(known.first->inputs[0]) == shape_of(node.inputs[0]);
     };
     const auto known = std::ranges::find_if(nodes_, is_alike);
-    if (known == nodes_.end()) {
-      nodes_.emplace_back(&node, layers_.size());
-      return false;
+    if (known != nodes_.end()) {
+      ++layers_[known->second].calls;
+      return;
     }
-    ++layers_[known->second].calls;
-    return true;
+    nodes_.emplace_back(&node, layers_.size());
+    layer.name = name_of_layer(node, weight);
+    layers_.push_back(std::move(layer));
   }
 
   /// The tensor's name without ".weight", unless another layer has it.
@@ -82,9 +85,8 @@ class Layers {
     return name;
   }
 
-  NetworkLayer layer_of_node(const OnnxNode& node, const ListedWeight& weight) {
+  NetworkLayer layer_of_node(const OnnxNode& node, const ListedWeight& weight) const {
     NetworkLayer layer;
-    layer.name = name_of_layer(node, weight);
     layer.weight = weight;
     layer.left_out = weight.fault;
     layer.broken = !weight.fault.empty();
@@ -163,7 +165,8 @@ class Layers {
       return;
     }
     const auto readers = node.outputs.empty() ? readers_.end() : readers_.find(node.outputs.front());
-    if (readers == readers_.end() || readers->second.size() != 1) return;
+    if (readers == readers_.end() || readers->second.size() != 1 || model_.outputs.contains(readers->first))
+      return;
     const OnnxNode& next = *readers->second.front();
     if (next.op != "Add" || next.inputs.size() != 2) return;
     layer.bias = bias_of(next.inputs[next.inputs[0] == node.outputs.front() ? 1 : 0], layer);

@@ -186,8 +186,9 @@ nlohmann::ordered_json json_of(const Network& network, const NetworkTimes& times
 
 /// What to measure on other machines, into a folder.
 int write_plan_of(const TuneModel& options) {
-  if (options.target.empty() && options.measure == "gpu")
-    throw UserError("a plan needs its target", "--target", "nothing", "that of the GPU that will measure");
+  if (options.target.empty() && measure_named(options.measure) != Measure::cpu)
+    throw UserError("a plan needs its target", "--target", "nothing",
+                    "that of the GPU that will measure; or --measure cpu");
   const Target& target = options.target.empty() ? target_named("cpu") : named_target(options.target);
   Network network = inspected_network(options.path);
   NetworkTuneOptions with = options.with;
@@ -201,9 +202,8 @@ int write_plan_of(const TuneModel& options) {
     return exit_ok;
   }
   fmt::print(
-      "{} shards are in {}; on any machine, in any order: weft measure {}/{}{}\nWhen they are back: weft "
-      "model tune {} "
-      "--absorb {}\n",
+      "{} shards are in {}; on any machine, in any order: weft measure {}/{}{}\n"
+      "When they are back: weft model tune {} --absorb {}\n",
       shards.size(), options.plan, options.plan, shards.front(), target.is_gpu() ? "" : " --measure cpu",
       options.path, options.plan);
   return exit_ok;
@@ -214,6 +214,7 @@ int absorb(const TuneModel& options) {
   require_place_for("--db", options.database);
   RecordFile file(options.database, RecordFile::Mode::append);
   const AbsorbedPlan plan = of_option("--absorb", [&] { return absorb_network_plan(options.absorb, file); });
+  for (const std::string& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
   for (const std::string& name : plan.without) fmt::print(stderr, "no results yet: {}\n", name);
   if (options.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"plan", options.absorb},

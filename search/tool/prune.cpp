@@ -152,8 +152,15 @@ std::vector<ListedWeight> chosen_tensors(const PruneVerb& verb, const std::vecto
   return chosen;
 }
 
+/// A tensor that is not pruned; what a package has split into parts as one.
+Array as_it_is(const ListedWeight& weight) {
+  if (weight.stored_as == "dense") return read_array(weight.path, weight.tensor);
+  const WeightMatrix matrix = weft::read(weight.path, {.tensor = weight.tensor});
+  return to_dense(matrix).reshaped(matrix.shape);
+}
+
 /// Prunes several tensors of a file, and writes all that are in it.
-int prune_several(const PruneVerb& verb, const Format& format, const PruneOptions& options) {
+int prune_several(const PruneVerb& verb, const Format& format, PruneOptions options) {
   if (verb.all && !verb.tensors.empty())
     throw UserError("all tensors and some are asked for", "--all",
                     fmt::format("--tensor {}", fmt::join(verb.tensors, ",")), "one of them");
@@ -168,9 +175,11 @@ int prune_several(const PruneVerb& verb, const Format& format, const PruneOption
   nlohmann::ordered_json document{{"weights", verb.weights}, {"format", format.text()}, {"written", nullptr}};
   std::map<std::string, std::string> metadata{{"weft.format", format.text()}};
   std::vector<std::pair<std::string, Array>> tensors;
+  std::optional<Progress> progress(std::in_place);
+  options.progress = [&](const PruneProgress& at) { (*progress)(at); };
   for (const ListedWeight& weight : listed) {
     if (std::ranges::find(chosen, weight.tensor, &ListedWeight::tensor) == chosen.end()) {
-      if (!verb.out.empty()) tensors.emplace_back(weight.tensor, read_array(weight.path, weight.tensor));
+      if (!verb.out.empty()) tensors.emplace_back(weight.tensor, as_it_is(weight));
       continue;
     }
     const WeightMatrix matrix = weft::read(weight.path, {.tensor = weight.tensor});
@@ -187,6 +196,7 @@ int prune_several(const PruneVerb& verb, const Format& format, const PruneOption
       metadata["weft.row_order." + weight.tensor] = fmt::format("{}", fmt::join(pruning.row_order, ","));
     tensors.emplace_back(weight.tensor, to_dense(pruned(matrix, pruning)).reshaped(matrix.shape));
   }
+  progress.reset();
   if (!verb.out.empty()) {
     write_safetensors(verb.out, tensors, metadata);
     document["written"] = verb.out;

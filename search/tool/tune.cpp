@@ -265,9 +265,9 @@ int absorb(const TuneVerb& options) {
   });
   for (const std::string& warning : results.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   RecordFile file(options.database, RecordFile::Mode::append);
-  std::size_t added = 0;
-  for (const StoredRecord& stored : results.records())
-    added += file.append(stored.record, options.tune.any_architecture) ? 1 : 0;
+  std::vector<Record> records;
+  for (const StoredRecord& stored : results.records()) records.push_back(stored.record);
+  const std::size_t added = file.append_all(std::move(records), options.tune.any_architecture);
   if (options.json) {
     const nlohmann::ordered_json json{{"added", added},
                                       {"trials", results.records().size()},

@@ -109,7 +109,7 @@ TEST(Commands, ThePageListsTheOptionsOfEveryVerb) {
 }
 
 TEST(Commands, TheManualPageNamesVerbsAndExitCodes) {
-  const std::string page = test::text_of("packaging/weft.1");
+  const std::string page = test::text_of("docs/weft.1");
   VerbOptions options;
   add_options(options, "");
   for (const auto& [verb, names] : options) {

@@ -97,6 +97,27 @@ TEST_F(AnOnnxModel, WeightsOfAMatMulLieTheOtherWay) {
   }
 }
 
+TEST_F(AnOnnxModel, LayersThatShareAWeightAreOneWhereAllElseIsAlike) {
+  OnnxMessage graph;
+  graph.message(11, onnx_value("x", {6, 32}));
+  for (const char* bias : {"b1", "b2", "b1"})
+    graph.message(1, onnx_node("Gemm", {"x", "w", bias}, std::string("of_") + bias, {{"transB", {1}}}));
+  graph.message(1, onnx_node("MatMul", {"x", "v"}, "seen")).message(1, onnx_node("Add", {"seen", "b1"}, "y"));
+  graph.message(12, onnx_value("seen", {6, 48})).message(12, onnx_value("y", {6, 48}));
+  graph.message(5, tensor("w", {48, 32})).message(5, tensor("v", {32, 48}));
+  graph.message(5, tensor("b1", {48})).message(5, tensor("b2", {48}));
+  write("m.onnx", onnx_file(graph));
+  // A folder with nothing else is the model.
+  const Network network = Network::read(path());
+  ASSERT_EQ(network.layers().size(), 3U);
+  EXPECT_EQ(network.other_tensors(), 2U);
+  EXPECT_EQ(layer_of(network, "w").calls, 2);
+  EXPECT_EQ(layer_of(network, "w").bias, "b1");
+  EXPECT_EQ(layer_of(network, "node_of_b2").bias, "b2");
+  EXPECT_EQ(layer_of(network, "v").bias, "") << "others see the product without it";
+  EXPECT_TRUE(layer_of(network, "v").transposed);
+}
+
 TEST_F(AnOnnxModel, WhatItDoesNotComputeAsWeftDoesIsLeftOut) {
   OnnxMessage graph;
   graph.message(11, onnx_value("x", {1, 4, 9, 9})).message(11, onnx_value("l", {1, 4, 30}));

@@ -197,11 +197,13 @@ TEST_F(PruneVerb, SeveralTensorsLeaveAWholeFile) {
   write_safetensors(path("several.safetensors"), {{"a.weight", drawn({32, 64})},
                                                   {"b.weight", drawn({16, 4, 3, 3})},
                                                   {"wte.weight", drawn({40, 8})},
+                                                  {"old.weight_orig", drawn({8, 8})},
+                                                  {"old.weight_mask", Array(DType::f32, {8, 8})},
                                                   {"a.bias", drawn({32})}});
   const Answer all = call_weft({"prune", path("several.safetensors"), "--all", "--format", "csr",
                                 "--sparsity", "0.75", "-o", path("all.safetensors"), "--json"});
   ASSERT_EQ(all.code, 0) << all.errors;
-  EXPECT_EQ(nlohmann::json::parse(all.out).at("tensors").size(), 2U);
+  EXPECT_EQ(nlohmann::json::parse(all.out).at("tensors").size(), 3U);
   EXPECT_EQ(read(path("all.safetensors"), {.tensor = "a.weight"}).stored(), 32 * 64 / 4);
   EXPECT_EQ(read(path("all.safetensors"), {.tensor = "b.weight"}).shape,
             (std::vector<std::int64_t>{16, 4, 3, 3}));
@@ -213,6 +215,7 @@ TEST_F(PruneVerb, SeveralTensorsLeaveAWholeFile) {
                  "shfl_bw:V=8", "--sparsity", "0.5", "-o", path("named.safetensors")});
   ASSERT_EQ(named.code, 0) << named.errors;
   EXPECT_TRUE(metadata_of(path("named.safetensors")).contains("weft.row_order.wte.weight"));
+  EXPECT_EQ(read(path("named.safetensors"), {.tensor = "old.weight"}).stored(), 0) << "as its mask leaves it";
   EXPECT_EQ(read(path("named.safetensors"), {.tensor = "b.weight"}).stored(), 16 * 36);
   const Answer both = call_weft({"prune", path("several.safetensors"), "--all", "--tensor", "a.weight",
                                  "--format", "csr", "--sparsity", "0.5"});

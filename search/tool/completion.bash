@@ -1,5 +1,5 @@
 # Completion of weft in bash: verbs, parts of verbs and options as the command itself lists them, then files.
-# Installed as share/bash-completion/completions/weft; for one shell: source weft.bash.
+# Installed as share/bash-completion/completions/weft; for one shell: source this file.
 _weft() {
   local word=${COMP_WORDS[COMP_CWORD]} weft=${COMP_WORDS[0]} verb=() words=
   local i
