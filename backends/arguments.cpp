@@ -69,6 +69,13 @@ std::string packing_text(const SparseTensor& weights) {
   return text;
 }
 
+/// What the shapes do not say, for packings that have the same: children of each level inside the outermost.
+std::string extents_text(const SparseTensor& weights) {
+  std::vector<std::int64_t> extents;
+  for (const Level& level : weights.levels() | std::views::drop(1)) extents.push_back(level.extent);
+  return fmt::format(", levels of {}", fmt::join(extents, ", "));
+}
+
 std::string shape_text(const Operand& operand) {
   return fmt::format("[{}]", fmt::join(operand.shape | std::views::transform(&Extent::text), ", "));
 }
@@ -242,13 +249,15 @@ const SparseTensor* chosen_weights(const Algorithm& algorithm, const SparseTenso
     throw UserError("the kernel was made for other weights", algorithm.text(), given->format().text(),
                     "weights of its own: no size of its sparse operand is given at launch");
   weft::check_weights(algorithm, given);
-  if (!is_packed_like(*given, *example))
+  if (!is_packed_like(*given, *example)) {
+    const bool look_alike = packing_text(*given) == packing_text(*example);
     throw UserError("the weights are not packed as the kernel reads them", algorithm.text(),
-                    packing_text(*given),
+                    packing_text(*given) + (look_alike ? extents_text(*given) : ""),
                     given->format().text() == example->format().text()
-                        ? packing_text(*example)
+                        ? packing_text(*example) + (look_alike ? extents_text(*example) : "")
                         : fmt::format("{} in {}, with any number of entries", name_of(example->dtype()),
                                       example->format().text()));
+  }
   return given;
 }
 

@@ -9,9 +9,12 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace weft {
 
@@ -41,6 +44,17 @@ struct AnyAddress {
                   "beside Given; accepted: Array b, not const, and &b; numbers of a std::vector as "
                   "Array b = Array::of(values).reshaped({64, 32})");
   }
+  /// Arrays themselves have a sentence of their own.
+  template <class Given>
+    requires(!std::is_pointer_v<Given> && !std::is_array_v<Given> && !std::same_as<Given, Array> &&
+             !std::same_as<Given, AnyAddress>)
+  AnyAddress(const Given&) {
+    static_assert(never<Given>,
+                  "weft: an operand is not the address of an Array that a kernel may take; found: the type "
+                  "beside Given; accepted: Array b, not const, and &b; numbers of a std::vector as "
+                  "Array b = Array::of(values).reshaped({64, 32}); scalars of the algorithm in the second "
+                  "braces: {{{\"B\", &b}, {\"C\", &c}}, {{\"alpha\", 0.5}}}");
+  }
 };
 
 }  // namespace detail
@@ -51,8 +65,13 @@ struct ArgumentsOfAddresses {
 };
 namespace detail {
 
-using LooseArrays = std::map<std::string, Array*>;
-using LooseArraysByValue = std::map<std::string, Array>;
+/// Arrays by name alone. A map would also be made of what Arguments have, the second braces as its allocator.
+struct LooseArrays {
+  LooseArrays(std::initializer_list<std::pair<const std::string, Array*>>) {}
+};
+struct LooseArraysByValue {
+  LooseArraysByValue(std::initializer_list<std::pair<const std::string, Array>>) {}
+};
 
 template <class Never>
 constexpr void refuse_arrays_by_value() {
@@ -92,6 +111,15 @@ constexpr void refuse_launch() {
       "weft: a kernel is not called with what it takes; accepted: a device, then arrays by name and "
       "scalars by name in braces of their own: kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, "
       "{}})");
+}
+
+template <class... Given>
+constexpr void refuse_launch_with() {
+  static_assert(
+      never<Given...>,
+      "weft: a kernel is not called with what it takes; found: the types beside Given; accepted: a device, "
+      "then arrays by name and scalars by name in braces of their own: kernel(Device::cpu(), {{{\"B\", &b}, "
+      "{\"C\", &c}}, {}})");
 }
 
 }  // namespace detail

@@ -55,6 +55,16 @@ class BoundKernel {
  public:
   /// Starts the kernel in the stream (on the CPU: runs it). Nothing is allocated, copied or waited for.
   void launch(StreamHandle stream, CallPlace place = {}) const;
+  /// Always refused.
+  template <class Never = void>
+  void launch() const {
+    static_assert(
+        detail::never<Never>,
+        "weft: a kernel is launched without a stream; accepted: bound.launch(nullptr), in the default "
+        "stream");
+  }
+  WEFT_NO_MEMBER(void, run, "bound.launch(nullptr)")
+  WEFT_NO_MEMBER(void, synchronize, "wait_for(device, nullptr), of the device and the stream")
   /// Overwrites every element of the output with NaN, so that one which the kernel forgets shows.
   void poison_output(CallPlace place = {}) const;
   /// Puts new contents on the device. UserError when there is no such operand, when the array has another
@@ -130,7 +140,18 @@ class Kernel {
                   "weft: a kernel is called without a device; accepted: kernel(Device::cpu(), {{{\"B\", &b}, "
                   "{\"C\", &c}}, {}}), or Device::cuda() in its place");
   }
-  /// Always refused: what fits none of the others.
+  /// Always refused: what fits none of the others. Of braces no types are known.
+  template <class... Given>
+    requires(!std::is_function_v<Given> && ...)
+  void operator()(const Given&...) const {
+    detail::refuse_launch_with<Given...>();
+  }
+  template <class... Given>
+    requires(!std::is_function_v<Given> && ...)
+  BoundKernel bind(const Given&...) const {
+    detail::refuse_launch_with<Given...>();
+    return {};
+  }
   template <class Never = void>
   void operator()(detail::Anything, detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
     detail::refuse_launch<Never>();

@@ -162,7 +162,7 @@ Algorithm build(std::string name, const Assignment& assignment, const SourcePlac
 template <class Element, Storage storage, class... Uses>
 template <class Right>
 Assignment Access<Element, storage, Uses...>::operator=(const Right& right) const {
-  static_assert(IsTermOrNumber<Right> || detail::has_broken_part<Uses...>,
+  static_assert(IsTermOrNumber<Right> || detail::has_broken_part<Right, Uses...>,
                 "weft: the right side is not an expression; accepted: a sum with what is added to it, such "
                 "as C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m)");
   if constexpr (IsTermOrNumber<Right>) {

@@ -40,6 +40,12 @@ template <class Argument>
 concept TensorOrIndex = is_tensor<Argument> || IndexExpression<Argument>;
 
 using BrokenIndexSum = IndexSum<BrokenIndex>;
+/// What a comparison gives back, of which the message has been given.
+struct BrokenCondition {
+  explicit operator bool() const { return false; }
+};
+template <>
+inline constexpr bool has_broken_part<BrokenCondition> = true;
 
 /// A sentence for what stands in an expression and is no part of the language.
 template <class... Operands>
@@ -200,11 +206,11 @@ WEFT_REFUSED_UNARY(MeantAsTerm, +, detail::BrokenExpression,
 #define WEFT_NO_CONDITION                                                                              \
   "an expression is compared, and an algorithm has no conditions; accepted: max(x, y), min(x, y) and " \
   "relu(x)"
-WEFT_REFUSED_BINARY(AnyMeantAsTerm, <, bool, WEFT_NO_CONDITION)
-WEFT_REFUSED_BINARY(AnyMeantAsTerm, >, bool, WEFT_NO_CONDITION)
-WEFT_REFUSED_BINARY(AnyMeantAsTerm, <=, bool, WEFT_NO_CONDITION)
-WEFT_REFUSED_BINARY(AnyMeantAsTerm, >=, bool, WEFT_NO_CONDITION)
-WEFT_REFUSED_BINARY(AnyMeantAsTerm, !=, bool, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, <, detail::BrokenCondition, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, >, detail::BrokenCondition, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, <=, detail::BrokenCondition, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, >=, detail::BrokenCondition, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, !=, detail::BrokenCondition, WEFT_NO_CONDITION)
 #undef WEFT_NO_CONDITION
 
 WEFT_REFUSED_FUNCTION(fmax, "max(x, y)")

@@ -51,30 +51,60 @@ Result refused_result();
                   "weft: a " #name " is not made so; accepted: " written);           \
   }
 
-/// A member that another language or library has and the class has not. `written` is what is called here.
+/// A member that another language or library has and the class has not, with braces among what it is given or
+/// without. `written` is what is called here.
 #define WEFT_NO_MEMBER(result, name, written)                                                          \
   template <class... Given>                                                                            \
   result name(const Given&...) const {                                                                 \
     static_assert(::weft::detail::never<Given...>, "weft: there is no " #name "; accepted: " written); \
     return ::weft::detail::refused_result<result>();                                                   \
+  }                                                                                                    \
+  template <class Never = void>                                                                        \
+  result name(::weft::detail::Anything, ::weft::detail::Anything = {}, ::weft::detail::Anything = {})  \
+      const {                                                                                          \
+    static_assert(::weft::detail::never<Never>, "weft: there is no " #name "; accepted: " written);    \
+    return ::weft::detail::refused_result<result>();                                                   \
   }
 
-/// A call of `name` that fits none of its forms, which stand above. `written` is how it is called. Where
-/// something of weft is among what it is given, and no braces, the types of that are told.
+/// A static function likewise.
+#define WEFT_NO_FUNCTION(result, name, written)                                                     \
+  template <class Never = void>                                                                     \
+  static result name(::weft::detail::Anything = {}, ::weft::detail::Anything = {},                  \
+                     ::weft::detail::Anything = {}) {                                               \
+    static_assert(::weft::detail::never<Never>, "weft: there is no " #name "; accepted: " written); \
+    return ::weft::detail::refused_result<result>();                                                \
+  }
+
+/// A call of `name`, of the parameters behind `written`, with an option of a name that it has not. `names`
+/// has those that may be tried.
+#define WEFT_OPTION_REFUSED(result, name, names, written, ...)                       \
+  template <class Never = void>                                                      \
+  result name(__VA_ARGS__, const names&) {                                           \
+    static_assert(::weft::detail::never<Never>,                                      \
+                  "weft: " #name " has no option of that name; accepted: " written); \
+    return ::weft::detail::refused_result<result>();                                 \
+  }
+
+/// A call of `name`, without braces, that fits none of its forms, which stand above, and is given something
+/// of weft: the types of what it is given are told. `written` is how it is called.
+#define WEFT_TYPES_REFUSED(result, name, written)                                                    \
+  template <class... Given>                                                                          \
+  inline constexpr bool takes_##name =                                                               \
+      requires(Given&... given) { ::weft::name(given...); } || requires(const Given&... given) {     \
+        ::weft::name(given...);                                                                      \
+      } || requires(Given&&... given) { ::weft::name(static_cast<Given&&>(given)...); };             \
+  template <class... Given>                                                                          \
+    requires((::weft_types::OfWeft<Given> || ...) && !takes_##name<Given...>)                        \
+  result name(const Given&...) {                                                                     \
+    static_assert(::weft::detail::never<Given...>,                                                   \
+                  "weft: " #name                                                                     \
+                  " is not given what it takes; found: the types beside Given; accepted: " written); \
+    return ::weft::detail::refused_result<result>();                                                 \
+  }
+
+/// The same, and what has braces or nothing of weft.
 #define WEFT_CALL_REFUSED(result, name, written)                                                      \
-  template <class... Given>                                                                           \
-  inline constexpr bool takes_##name =                                                                \
-      requires(Given&... given) { ::weft::name(given...); } || requires(const Given&... given) {      \
-        ::weft::name(given...);                                                                       \
-      } || requires(Given&&... given) { ::weft::name(static_cast<Given&&>(given)...); };              \
-  template <class... Given>                                                                           \
-    requires((::weft_types::OfWeft<Given> || ...) && !takes_##name<Given...>)                         \
-  result name(const Given&...) {                                                                      \
-    static_assert(::weft::detail::never<Given...>,                                                    \
-                  "weft: " #name                                                                      \
-                  " is not given what it takes; found: the types beside Given; accepted: " written);  \
-    return ::weft::detail::refused_result<result>();                                                  \
-  }                                                                                                   \
+  WEFT_TYPES_REFUSED(result, name, written)                                                           \
   template <class Never = void>                                                                       \
   result name(::weft::detail::Anything, ::weft::detail::Anything = {}, ::weft::detail::Anything = {}, \
               ::weft::detail::Anything = {}, ::weft::detail::Anything = {}) {                         \

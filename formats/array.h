@@ -14,9 +14,22 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace weft {
+
+namespace detail {
+
+template <class Value>
+constexpr void refuse_values() {
+  static_assert(
+      never<Value>,
+      "weft: an array is made of its values alone; accepted: Array::of(std::vector{1.0f, 2.0f, 3.0f, "
+      "4.0f}).reshaped({2, 2}), or Array(DType::f32, {2, 2}) and .set(i, value)");
+}
+
+}  // namespace detail
 
 /// Row-major array on the host; the bytes start at a multiple of `alignment`. Copies are deep.
 class Array {
@@ -41,6 +54,23 @@ class Array {
     static_assert(detail::never<Sizes...>,
                   "weft: an array is given its sizes one by one; accepted: Array(DType::f32, {64, 96})");
   }
+  /// Always refused: values alone, in one pair of braces or a pair for each row.
+  template <class Value>
+    requires(std::is_arithmetic_v<Value>)
+  Array(std::initializer_list<Value>) {
+    detail::refuse_values<Value>();
+  }
+  template <class Value>
+    requires(std::is_arithmetic_v<Value>)
+  Array(std::initializer_list<std::initializer_list<Value>>) {
+    detail::refuse_values<Value>();
+  }
+  WEFT_NO_FUNCTION(Array, zeros, "Array(DType::f32, {64, 96}), which is all zeros")
+  WEFT_NO_FUNCTION(Array, empty, "Array(DType::f32, {64, 96}), which is all zeros")
+  WEFT_NO_FUNCTION(Array, ones, "Array(DType::f32, {64, 96}) and std::ranges::fill(array.as<f32>(), 1.0f)")
+  WEFT_NO_FUNCTION(Array, random, "random_array(DType::f32, {64, 96}, 1): element type, shape, seed")
+  WEFT_NO_FUNCTION(Array, randn, "random_array(DType::f32, {64, 96}, 1): element type, shape, seed")
+  WEFT_NO_FUNCTION(Array, rand, "random_array(DType::f32, {64, 96}, 1): element type, shape, seed")
   template <class Place>
   double operator[](const Place&) const {
     static_assert(

@@ -73,10 +73,10 @@ Format parse_format(std::string_view text, CallPlace place = {});
     Format operator()(const Options& options = otherwise) const;                                 \
     WEFT_LETTERS_REFUSED(name, written)                                                          \
     template <class Number, class... Rest>                                                       \
-      requires(std::is_arithmetic_v<Number>)                                                     \
+      requires(std::is_arithmetic_v<Number> || std::is_enum_v<Number>)                           \
     Format operator()(Number, const Rest&...) const {                                            \
       static_assert(::weft::detail::never<Number>,                                               \
-                    "weft: " #name " is given numbers without their names; accepted: " written); \
+                    "weft: " #name " is given options without their names; accepted: " written); \
       return {};                                                                                 \
     }                                                                                            \
   };                                                                                             \

@@ -33,11 +33,14 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
-/// Whether one begins with the other: "benchmark" and "bench".
-bool begin_alike(std::string_view left, std::string_view right) {
-  constexpr std::size_t least = 3;
+/// Whether one begins or ends with the other: "benchmark" and "bench", "num_stages" and "stages".
+bool are_alike(std::string_view left, std::string_view right) {
+  constexpr std::size_t least = 3, least_of_end = 5;
   const std::size_t common = std::min(left.size(), right.size());
-  return common >= least && edit_distance(left.substr(0, common), right.substr(0, common)) == 0;
+  const auto is_same = [](std::string_view a, std::string_view b) { return edit_distance(a, b) == 0; };
+  if (common >= least && is_same(left.substr(0, common), right.substr(0, common))) return true;
+  return common >= least_of_end &&
+         is_same(left.substr(left.size() - common), right.substr(right.size() - common));
 }
 
 }  // namespace
@@ -53,7 +56,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     best = candidate;
   }
   if (!best.empty()) return best;
-  const auto alike = [&](std::string_view candidate) { return begin_alike(name, candidate); };
+  const auto alike = [&](std::string_view candidate) { return are_alike(name, candidate); };
   const auto found = std::ranges::find_if(candidates, alike);
   return found == candidates.end() ? std::string_view() : *found;
 }

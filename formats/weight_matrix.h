@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/formats/array.h>
 
 #include <cstdint>
@@ -51,6 +52,12 @@ struct WeightMatrix {
     return std::span(column).subspan(row_begin[row], static_cast<std::size_t>(length(row)));
   }
   double sparsity() const;  ///< fraction of the elements not stored; 0 for a matrix without elements
+  WEFT_NO_MEMBER(Array, to_dense, "to_dense(weights)")
+  WEFT_NO_MEMBER(std::int64_t, nnz, ".stored(), the number of entries")
+  WEFT_NO_MEMBER(double, density, "1 - weights.sparsity()")
+  WEFT_NO_MEMBER(DType, dtype, ".values.dtype()")
+  WEFT_NO_MEMBER(Array, transpose,
+                 "C(n, m) = sum(k, A(m, k) * B(n, k)): indices in the order in which operands lie")
   /// Throws UserError, naming the first offending row, when an invariant above does not hold.
   void check(CallPlace place = {}) const;
 };
@@ -62,7 +69,7 @@ bool makes_up(std::span<const std::int64_t> shape, std::int64_t rows, std::int64
 /// The stored entries of a dense array, by the rule above, whose first `row_dimensions` are the rows: at
 /// least 1 and fewer than it has. UserError for others, and for an array without dimensions; one of one
 /// dimension becomes a single row.
-WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row_dimensions = 1,
+WeightMatrix from_dense(const Array& dense, std::string origin = "weights", std::int64_t row_dimensions = 1,
                         CallPlace place = {});
 
 /// The same weight with its first `row_dimensions` as the rows. UserError as from from_dense.

@@ -19,7 +19,7 @@ constexpr std::int64_t most_pieces = 8;
 /// Loops in code that is written out more often than this are not unrolled by LLVM as well: what it then has
 /// to look at grows with the product, and the time it takes with the square of that.
 constexpr std::int64_t most_copies_to_unroll_in = 8;
-/// The same of all loops of a program that has more than these.
+/// The same of all loops of a program that has more than these, counted as often as they are written out.
 constexpr std::int64_t most_loops_to_unroll = 128;
 
 /// LLVM's vectorizer looks at every path through the conditions of a loop, after it unrolled those inside.
@@ -114,7 +114,7 @@ void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
   };
   if (unroll)
     say("llvm.loop.unroll.full");
-  else if (copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll ||
+  else if (copies_ > most_copies_to_unroll_in || copies_ * serial_loops_ > most_loops_to_unroll ||
            branches > most_branches_to_unroll)
     say("llvm.loop.unroll.disable");
   if (branches > most_branches_to_vectorize) {

@@ -120,6 +120,15 @@ class Device {
   static Device cuda(const Text& text) {
     return Device(text);
   }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  static Device simulator(Number) {
+    static_assert(detail::never<Number>,
+                  "weft: a simulated device is named by a number; accepted: Device::simulator(\"sm_80\")");
+    return cpu();
+  }
+  WEFT_NO_FUNCTION(Device, gpu, "Device::cuda()")
+  WEFT_NO_FUNCTION(Device, host, "Device::cpu()")
 
   // UserError from each of these for a device that was moved from.
   DeviceKind kind(CallPlace place = {}) const { return description(place).kind; }

@@ -10,6 +10,7 @@
 #include <weft/formats/io/weight_list.h>
 #include <weft/formats/weight_matrix.h>
 
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -24,8 +25,33 @@ namespace weft {
 /// could be meant, for row_dimensions that the weight does not have, and for pickles (with the way to convert
 /// them). RuntimeError when the system cannot read the file.
 WeightMatrix read(const std::string& path, const ReadOptions& options = {}, CallPlace place = {});
-WEFT_CALL_REFUSED(WeightMatrix, read,
-                  "read(\"layer.npy\"), or read(\"layer.safetensors\", {.tensor = \"fc1.weight\"})")
+WEFT_TYPES_REFUSED(WeightMatrix, read,
+                   "read(\"layer.npy\"), or read(\"layer.safetensors\", {.tensor = \"fc1.weight\"})")
+
+namespace detail {
+
+/// What options of reading may be called by mistake, in the order in which they are usually given.
+struct NamesOfReadOptions {
+  Anything name = {}, tensor = {}, tensor_name = {}, key = {}, layer = {}, weight = {}, reinterpret_as = {},
+           dtype = {}, type = {}, row_dimensions = {}, rows = {}, format = {}, transpose = {}, mmap = {},
+           device = {};
+};
+
+}  // namespace detail
+WEFT_OPTION_REFUSED(
+    WeightMatrix, read, detail::NamesOfReadOptions,
+    ".tensor, .reinterpret_as, .row_dimensions in this order, such as {.tensor = \"fc1.weight\"}",
+    const std::string&)
+
+/// Always refused: a text in the place of options.
+template <class Text>
+  requires std::convertible_to<const Text&, std::string_view>
+WeightMatrix read(const std::string&, const Text&) {
+  static_assert(detail::never<Text>,
+                "weft: read is not given what it takes; found: a text in the place of options; accepted: "
+                "read(\"layer.npy\"), or read(\"layer.safetensors\", {.tensor = \"fc1.weight\"})");
+  return {};
+}
 
 /// Reads one dense array (.npy, .npz, .safetensors): an operand, a bias. NaN and infinity are kept. Without a
 /// name the only tensor is taken. Errors as read.

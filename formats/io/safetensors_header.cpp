@@ -1,5 +1,6 @@
 // The header of a .safetensors file, and the checks on what it says.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/formats/io/json_events.h>
 #include <weft/formats/io/safetensors.h>
 
@@ -196,8 +197,12 @@ std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes
              fmt::format("data_offsets [{}, {}] after a tensor that ends at {}", first, last, end),
              "tensors without gap or overlap");
     if (last < first || last - first != size)
-      refuse(origin, where, fmt::format("data_offsets [{}, {}]", first, last),
-             fmt::format("{} bytes, as dtype and shape say", size));
+      refuse(
+          origin, where,
+          fmt::format("{} bytes, data_offsets [{}, {}]", static_cast<std::int64_t>(last - first), first,
+                      last),
+          fmt::format("{} bytes, as its dtype and shape say, which are {} [{}]; or those of {} bytes", size,
+                      *entry.dtype, fmt::join(*entry.shape, ", "), static_cast<std::int64_t>(last - first)));
     if (last > buffer)
       refuse(
           origin, fmt::format("byte {}", bytes.size()),

@@ -86,6 +86,21 @@ Pruning choose_weights(const WeightMatrix& weights, const Format& format, const 
 WEFT_CALL_REFUSED(Pruning, choose_weights,
                   "choose_weights(weights, formats::shfl_bw({.rows = 64}), {.sparsity = 0.75})")
 
+namespace detail {
+
+/// What options of pruning may be called by mistake, in the order in which they are usually given.
+struct NamesOfPruneOptions {
+  Anything sparsity = {}, density = {}, amount = {}, ratio = {}, target = {}, method = {}, scores = {},
+           score = {}, importance = {}, mask = {}, seed = {}, attempts = {}, tries = {}, iterations = {},
+           refine = {}, progress = {}, verbose = {}, rows = {}, group = {}, block = {};
+};
+
+}  // namespace detail
+WEFT_OPTION_REFUSED(
+    Pruning, choose_weights, detail::NamesOfPruneOptions,
+    ".sparsity, .scores, .seed, .attempts, .refine, .progress in this order, such as {.sparsity = 0.75}",
+    const WeightMatrix&, const Format&)
+
 /// The weights that stay, in the shape of the whole: an entry for every place of the pruning, explicit zeros
 /// where the weight had none, so that a kept column of a group is complete. UserError when the pruning has
 /// been made from weights of another shape.

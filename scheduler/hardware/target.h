@@ -2,7 +2,9 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/dsl/refused_call.h>
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,10 +14,28 @@ namespace weft {
 
 enum class TargetKind : std::uint8_t { cpu, cuda };
 
+namespace detail {
+
+/// Stands first in a Target, where somebody who makes one of a text puts that.
+struct MadeByName {
+  MadeByName() = default;
+  template <class Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  MadeByName(const Text&) {
+    static_assert(never<Text>,
+                  "weft: a target is more than its name; accepted: target_named(\"sm_80\"), or another name "
+                  "of weft targets");
+  }
+  bool operator==(const MadeByName&) const = default;
+};
+
+}  // namespace detail
+
 /// Limits of one target. For CUDA: NVIDIA's CUDA C++ programming guide, "compute capabilities". The CPU is
 /// the processor that this runs on; levels, "x86-64-v3" and others of processor_level.h, are any that have
 /// them, with the caches of the one that this runs on.
 struct Target {
+  detail::MadeByName made_by_name = {};
   std::string name;  ///< "cpu", "sm_75" … "sm_90a", "x86-64-v3"
   TargetKind kind = TargetKind::cpu;
   int sm = 0;                               ///< 75, 80, 86, 87, 89, 90

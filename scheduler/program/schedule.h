@@ -259,9 +259,9 @@ class Schedule {
     return step("split_k", {argument(loop.value), number, NamedArgument(rest)...}, loop.place);
   }
   /// `s.bind(s.split_k(k, 8), warp);`: the loop over the groups.
-  template <StepNumber Number, std::same_as<Word>... Reduction>
-  OneLoop split_k(Placed<LoopName> loop, Number number, Reduction... reduction) {
-    return loops_of(split_k(loop, groups = number, (reduce = reduction)...)).front();
+  template <StepNumber Number, std::convertible_to<Word>... Reduction>
+  OneLoop split_k(Placed<LoopName> loop, Number number, const Reduction&... reduction) {
+    return loops_of(split_k(loop, groups = number, (reduce = detail::word_of(reduction))...)).front();
   }
   /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
   /// block of the rows that m.inner runs over.
@@ -321,6 +321,11 @@ class Schedule {
                     (detail::takes<void(LoopGiven, NamedArgument), Given...> ||
                      detail::takes<void(LoopGiven, NamedArgument, NamedArgument), Given...>))
   WEFT_STEP_REFUSED(bake_values, ".bake_values(m.inner)", (detail::takes<void(LoopGiven, ...), Given...>))
+
+  WEFT_STEP_IN_BRACES(unroll, ".unroll(m.inner, n.inner)")
+  WEFT_STEP_IN_BRACES(vectorize, ".vectorize(n.inner) of one loop")
+  WEFT_STEP_IN_BRACES(parallel, ".parallel(m) of one loop")
+  WEFT_STEP_IN_BRACES(bind, ".bind(m, block_x) of one loop")
 
   // What languages beside this one call it.
   WEFT_STEP_ELSEWHERE(

@@ -4,6 +4,7 @@
 
 #include <weft/dsl/index.h>
 #include <weft/dsl/loop.h>
+#include <weft/dsl/refused_call.h>
 #include <weft/scheduler/program/step.h>
 
 #include <concepts>
@@ -107,6 +108,11 @@ concept StepNumber = std::integral<T> || std::same_as<T, KnobChoice>;
 
 namespace detail {
 
+/// Of a text, what Word says of one.
+constexpr Word word_of(Word word) {
+  return word;
+}
+
 /// Whether they are a loop, a number for it, and so on.
 template <class... Given>
 inline constexpr bool are_loops_with_numbers = sizeof...(Given) == 0;
@@ -157,4 +163,13 @@ inline constexpr bool are_loops =
                   " is not given what it takes; found: the types beside Given; accepted: " written \
                   ", as docs/steps.md and weft steps " #step " have it");                          \
     return *this;                                                                                  \
+  }
+
+/// Loops of a step that stand in braces, as those of reorder may.
+#define WEFT_STEP_IN_BRACES(step, written)                                                                   \
+  template <class Never = void>                                                                              \
+  Schedule& step(std::initializer_list<detail::Anything>, detail::Anything = {}, detail::Anything = {}) {    \
+    static_assert(detail::never<Never>,                                                                      \
+                  "weft: what " #step " is given stands in braces; accepted: without them, as in " written); \
+    return *this;                                                                                            \
   }

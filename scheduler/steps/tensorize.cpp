@@ -291,24 +291,25 @@ class Tensorize {
   /// Which instructions the target has for factors of which types, and where it has none for those that are
   /// there, which target has.
   std::string accepted_types() const {
-    const Target& target = context_.target;
     const DType type = nest_.left.buffer->dtype;
     std::vector<std::string_view> types, names;
     const TensorInstruction* newer = nullptr;
     for (const TensorInstruction& each : tensor_instructions()) {
-      if (has_instruction(target, each)) {
+      if (has_instruction(context_.target, each)) {
         if (each.name == name_) types.push_back(name_of(each.operands));
         if (each.operands == DType::f16) names.push_back(each.name);
-      } else if (each.operands == type && each.lowest_sm != simulated_only) {
-        if (newer == nullptr || each.lowest_sm < newer->lowest_sm) newer = &each;
+      } else if (each.operands == type && each.lowest_sm != simulated_only &&
+                 (newer == nullptr || each.lowest_sm < newer->lowest_sm)) {
+        newer = &each;
       }
     }
+    const auto operands_of = [](std::string_view of) {
+      return fmt::format(": Tensor<{0}, 2>(…) for both, and converted(weights, DType::{0})", of);
+    };
     std::string accepted;
-    if (!types.empty())
-      accepted =
-          fmt::format("{} of {}: Tensor<{}, 2>(…) for both", name_, fmt::join(types, " or "), types.front());
-    else if (!names.empty())
-      accepted = fmt::format("{}, of f16: Tensor<f16, 2>(…) for both", fmt::join(names, ", "));
+    if (!types.empty()) accepted = fmt::format("{} of {}", name_, fmt::join(types, " or "));
+    if (types.empty() && !names.empty()) accepted = fmt::format("{}, of f16", fmt::join(names, ", "));
+    if (!accepted.empty()) accepted += operands_of(types.empty() ? "f16" : types.front());
     if (newer != nullptr && type == nest_.right.buffer->dtype)
       accepted += fmt::format("{}a target from sm_{} on, which has {} for {}",
                               accepted.empty() ? "" : "; or ", newer->lowest_sm, newer->name, name_of(type));

@@ -274,10 +274,10 @@ void require_sparse(const Algorithm& algorithm) {
 
 void require_options(const ChoiceOptions& options) {
   for (const std::string_view name : options.recipes) known_recipe(name);
-  if (options.open_size < 1)
-    throw UserError("no kernel can be chosen", "ChoiceOptions",
-                    fmt::format("open_size = {}", options.open_size),
-                    "open_size = 1 or more: the size that launches will mostly have");
+  if (options.open_size < 1 || options.open_size > largest_extent)
+    throw UserError(
+        "no kernel can be chosen", "ChoiceOptions", fmt::format("open_size = {}", options.open_size),
+        fmt::format("open_size = 1 to {}: the size that launches will mostly have", largest_extent));
   if (options.points < 1)
     throw UserError("no kernel can be chosen", "ChoiceOptions", "points = 0", "points = 1 or more");
 }

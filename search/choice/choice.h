@@ -95,6 +95,24 @@ WEFT_CALL_REFUSED(
     "choose(algorithm, weights, target_named(\"sm_90a\"), {.recipes = {\"shfl_bw\"}}) of weights "
     "that are not packed")
 
+namespace detail {
+
+/// What options of a choice may be called by mistake, in the order in which they are usually given.
+struct NamesOfChoiceOptions {
+  Anything format = {}, formats = {}, recipe = {}, recipes = {}, record = {}, records = {}, trials = {},
+           db = {}, database = {}, points = {}, tries = {}, top = {}, count = {}, open_size = {}, size = {},
+           n = {}, columns = {}, image_groups = {}, groups = {}, predictor = {}, tree = {}, dtype = {},
+           device = {}, target = {}, threads = {}, seed = {}, verbose = {};
+};
+
+}  // namespace detail
+#define WEFT_OPTIONS_OF_CHOICE                                                                           \
+  ".formats, .recipes, .records, .points, .open_size, .image_groups, .predictor in this order, such as " \
+  "{.formats = "                                                                                         \
+  "{formats::csr()}, .recipes = {\"default\"}}"
+WEFT_OPTION_REFUSED(Choice, choose, detail::NamesOfChoiceOptions, WEFT_OPTIONS_OF_CHOICE, const Algorithm&,
+                    const WeightMatrix&, const Target&)
+
 /// The format that the weights of a way are packed in, which its point may narrow.
 Format packed_format(const Way& way, CallPlace place = {});
 /// The schedule of one way; the weights are packed again where its point asks for that. UserError as the
@@ -130,6 +148,10 @@ AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, 
 WEFT_CALL_REFUSED(AutoKernel, auto_kernel,
                   "auto_kernel(algorithm, weights, target_named(\"cpu\")) of weights that are not packed, or "
                   "compile(auto_schedule(algorithm, weights, target)) of packed ones")
+
+WEFT_OPTION_REFUSED(AutoKernel, auto_kernel, detail::NamesOfChoiceOptions, WEFT_OPTIONS_OF_CHOICE,
+                    const Algorithm&, const WeightMatrix&, const Target&)
+#undef WEFT_OPTIONS_OF_CHOICE
 
 /// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
 /// were refused are taken out. Throws the refusal of the last one.

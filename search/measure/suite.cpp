@@ -25,6 +25,10 @@ constexpr std::string_view whole_suite =
     R"({"suite": "mine", "problems": [{"id": 1, "M": 64, "K": 96, "N": 32, "dtype": "f32", "sparsity": 0.9, )"
     R"("pattern": "unstructured"}]})";
 
+/// Likewise, of a suite whose problems are alike.
+constexpr std::string_view suite_of_one_kind =
+    R"({"suite": "mine", "dtype": "f32", "sparsity": [0.9], "problems": [{"id": 1, "M": 64, "K": 96, "N": 32}]})";
+
 /// Not so for what is no number either.
 bool is_sparsity(double share) {
   return share >= 0 && share < 1;
@@ -150,13 +154,11 @@ class SuiteReader {
                        const std::string& accepted) const {
     const auto found = object.find(field);
     if (found != object.end()) return *found;
-    for (const auto& [name, value] : object.items()) {
-      if (std::ranges::equal(name, std::string_view(field), {}, ::toupper, ::toupper))
-        refuse(
-            at + "/" + field, field, fmt::format("it is missing, and \"{}\" is no field", name),
-            fmt::format("\"{}\" in place of \"{}\", with sizes in large letters: {}", field, name, accepted));
-    }
-    refuse(at + "/" + field, field, "it is missing", fmt::format("{}, as in {}", accepted, whole_suite));
+    if (const std::string name = name_in_place_of(object, field); !name.empty())
+      refuse(at + "/" + name, name, "no field of a suite, and \"" + std::string(field) + "\" is missing",
+             fmt::format("\"{}\" in its place, as it is written here: {}", field, accepted));
+    refuse(at + "/" + field, field, "it is missing" + missing_beside(object, at.empty(), field),
+           fmt::format("{}, as in {}", accepted, at.empty() ? suite_of_one_kind : whole_suite));
   }
 
   std::string string_of(const Json& object, const std::string& at, const char* field) const {

@@ -3,6 +3,7 @@
 #include <weft/search/measure/suite_fields.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -79,7 +80,61 @@ std::optional<IdleField> of_no_operation(const Json& object) {
                                "C, F, H, W, R and S"};
 }
 
+/// Without which there is no problem.
+Names needed_by_problem(const Json& object) {
+  Names names;
+  if (object.contains("pattern")) {
+    names = {"dtype"};
+    const Json& pattern = object["pattern"];
+    if (pattern == "unstructured" || pattern == "shuffled_rows" || pattern == "blocks")
+      names.push_back("sparsity");
+    if (pattern == "shuffled_rows") names.push_back("V");
+    if (pattern == "blocks") names.push_back("block");
+  }
+  const bool convolution = is_convolution(object), one_column = object.value("op", Json()) == "spmv";
+  std::ranges::copy(convolution ? Names{"C", "F", "H", "W", "R", "S"} : Names{"M", "K"},
+                    std::back_inserter(names));
+  if (!convolution && !one_column) names.push_back("N");
+  return names;
+}
+
+Names needed_by_suite(const Json& root) {
+  const auto problems = root.find("problems");
+  const bool of_own = problems != root.end() && problems->is_array() && !problems->empty() &&
+                      problems->front().is_object() && problems->front().contains("pattern");
+  Names names{"suite", "problems"};
+  if (of_own) return names;
+  names.push_back("dtype");
+  if (!root.contains("density") && !root.contains("patterns")) names.push_back("sparsity");
+  return names;
+}
+
 }  // namespace
+
+std::string name_in_place_of(const Json& object, std::string_view field) {
+  Names names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  // Of sizes, which are letters, others are no neighbours.
+  const auto same = [&](std::string_view name) {
+    return std::ranges::equal(name, field, {}, ::toupper, ::toupper);
+  };
+  if (const auto found = std::ranges::find_if(names, same); found != names.end()) return std::string(*found);
+  if (field.size() < 3) return {};
+  // What both begin with is enough: "sparsities".
+  constexpr std::size_t beginning = 5;
+  std::string_view near = nearest_name(field, names);
+  for (const std::string_view name : names)
+    if (near.empty() && name.substr(0, beginning) == field.substr(0, beginning)) near = name;
+  const Names known{"suite", "problems", "dtype", "sparsity", "density", "patterns", "pattern", "V", "block"};
+  return std::ranges::find(known, near) == known.end() ? std::string(near) : std::string();
+}
+
+std::string missing_beside(const Json& object, bool is_suite, std::string_view field) {
+  Names missing = is_suite ? needed_by_suite(object) : needed_by_problem(object);
+  std::erase_if(missing, [&](std::string_view name) { return name == field || object.contains(name); });
+  if (missing.empty()) return {};
+  return fmt::format(", as {} {}", missing.size() == 1 ? "is" : "are", fmt::join(missing, ", "));
+}
 
 std::optional<IdleField> idle_field(const Json& object, SuitePart part) {
   std::optional<IdleField> found;

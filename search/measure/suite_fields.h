@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -23,5 +24,12 @@ struct IdleField {
 
 /// The first one; what a suite says about itself, such as "note" or times of others, is none.
 std::optional<IdleField> idle_field(const nlohmann::json& object, SuitePart part);
+
+/// What else a file lacks that lacks this field, so that one run tells all: ", as are dtype, M". Empty where
+/// there is nothing.
+std::string missing_beside(const nlohmann::json& object, bool is_suite, std::string_view field);
+
+/// The field that stands there in place of this one, misspelled; empty where there is none.
+std::string name_in_place_of(const nlohmann::json& object, std::string_view field);
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <type_traits>
 
 namespace weft {
 
@@ -54,6 +55,27 @@ Verification verify(const Kernel&, Given&, detail::Anything, detail::Anything = 
 template <class Never = void>
 Verification verify(const Kernel&, const Device&, const ArgumentsOfAddresses&) {
   return {};
+}
+/// Always refused: arrays and scalars stand in braces of their own.
+template <class Never = void>
+Verification verify(const Kernel&, const Device&, const detail::LooseArrays&) {
+  detail::refuse_loose_arrays<Never>();
+  return {};
+}
+template <class Never = void>
+Verification verify(const Kernel&, const Device&, const detail::LooseArraysByValue&) {
+  detail::refuse_loose_arrays_by_value<Never>();
+  return {};
+}
+/// Always refused: what an output may differ by follows from the types.
+template <class Tolerance>
+  requires std::is_arithmetic_v<Tolerance>
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments, Tolerance,
+                    Tolerance = {}) {
+  static_assert(detail::never<Tolerance>,
+                "weft: verify is given a tolerance, which follows from the types of the algorithm; accepted: "
+                "verify(kernel, device, arguments), whose result has .tolerance and .difference");
+  return verify(kernel, device, arguments);
 }
 
 }  // namespace weft

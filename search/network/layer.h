@@ -42,6 +42,7 @@ struct NetworkLayer {
   std::optional<Convolution> convolution;  ///< where the size of its images is known
   std::int64_t image_groups = 1;           ///< groups of a convolution's channels
   std::int64_t calls = 1;                  ///< how often it runs when the network runs once
+  std::string place;                       ///< where a network file has it: "net.json, line 5"
   std::string left_out;                    ///< why no kernel is looked for; empty: one is
   bool broken = false;                     ///< left out because its weights cannot be read
   bool transposed = false;            ///< the tensor is [in, out]; weight.shape says [out, in] all the same

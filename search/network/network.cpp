@@ -118,7 +118,7 @@ Network Network::read(const std::string& path, CallPlace place) {
       const NetworkFile file = network_file_of(*file_path);
       if (!fs::exists(file.weights)) refuse_missing_weights(*file_path, file.weights);
       const std::vector<ListedWeight> weights = list_weights(file.weights);
-      network.layers_ = layers_of(file, *file_path, weights);
+      network.layers_ = layers_of(file, weights);
       network.other_tensors_ = weights.size() - std::min(weights.size(), network.layers_.size());
       return network;
     }

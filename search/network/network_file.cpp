@@ -102,6 +102,7 @@ class Reader {
     if (!object.is_object()) refuse(at, "layers", object.dump(), "an object a layer");
     NetworkLayer layer;
     layer.name = text_of(object, at, "name");
+    layer.place = json_.place(at + "/name");
     if (!names_.insert(layer.name).second)
       refuse(at + "/name", "name", layer.name + ", twice", "every name once");
     return layer;
@@ -171,14 +172,15 @@ class Reader {
 };
 
 /// Channels, filters and filter of a convolution, from the shape of its weight.
-void complete(NetworkLayer& layer, const std::string& path) {
+void complete(NetworkLayer& layer) {
   const std::vector<std::int64_t>& shape = layer.weight.shape;
   if (layer.broken || shape.empty()) return;
   const bool fits = layer.kind == LayerKind::convolution ? shape.size() == 4 : shape.size() == 2;
   if (!fits) {
     const bool is_convolution = layer.kind == LayerKind::convolution;
     const bool fits_other = shape.size() == (is_convolution ? 2 : 4);
-    throw UserError("a layer has a weight of another shape", fmt::format("{}, layer {}", path, layer.name),
+    throw UserError("a layer has a weight of another shape",
+                    fmt::format("{}, layer {}", layer.place, layer.name),
                     fmt::format("{} {}", layer.weight.tensor, text_of_shape(shape)),
                     fmt::format("{}{}",
                                 is_convolution ? "four dimensions of a 2-D convolution"
@@ -189,7 +191,7 @@ void complete(NetworkLayer& layer, const std::string& path) {
   }
   if (shape[0] % layer.image_groups != 0)
     throw UserError("filters of a convolution cannot be shared out to its groups",
-                    fmt::format("{}, layer {}, \"groups\"", path, layer.name),
+                    fmt::format("{}, layer {}, \"groups\"", layer.place, layer.name),
                     fmt::format("{} filters and {} groups", shape[0], layer.image_groups),
                     "a number of groups that divides them");
   if (!layer.convolution) return;
@@ -201,20 +203,19 @@ void complete(NetworkLayer& layer, const std::string& path) {
     c.output();
   } catch (const UserError& error) {
     const UserError::Report& report = error.report();
-    throw UserError(report.what, fmt::format("{}, layer {}", path, layer.name), report.found,
-                    report.accepted);
+    throw UserError(report.what, fmt::format("{}, layer {}, \"image\"", layer.place, layer.name),
+                    report.found, report.accepted);
   }
 }
 
 /// A kernel adds an element of it to each row.
-void check_bias(const NetworkLayer& layer, const std::string& path,
-                const std::vector<ListedWeight>& tensors) {
+void check_bias(const NetworkLayer& layer, const std::vector<ListedWeight>& tensors) {
   if (layer.bias.empty() || layer.weight.shape.empty()) return;
   const auto listed = std::ranges::find(tensors, layer.bias, &ListedWeight::tensor);
   const std::vector<std::int64_t> wanted{layer.weight.shape.front()};
   if (listed != tensors.end() && (!listed->fault.empty() || listed->shape == wanted)) return;
   throw UserError(
-      "a layer's bias does not fit it", fmt::format("{}, layer {}, \"bias\"", path, layer.name),
+      "a layer's bias does not fit it", fmt::format("{}, layer {}, \"bias\"", layer.place, layer.name),
       layer.bias + (listed == tensors.end() ? ", which is no tensor of the weights"
                                             : " " + text_of_shape(listed->shape)),
       fmt::format("a tensor {}, an element for each row of {}", text_of_shape(wanted), layer.weight.tensor));
@@ -235,8 +236,7 @@ NetworkFile network_file_of(const std::string& path) {
   return Reader(std::string(io::text_of(bytes.bytes())), path).file();
 }
 
-std::vector<NetworkLayer> layers_of(const NetworkFile& file, const std::string& path,
-                                    const std::vector<ListedWeight>& weights) {
+std::vector<NetworkLayer> layers_of(const NetworkFile& file, const std::vector<ListedWeight>& weights) {
   std::vector<std::string_view> names;
   for (const ListedWeight& weight : weights) names.push_back(weight.tensor);
   std::vector<NetworkLayer> layers = file.layers;
@@ -244,14 +244,14 @@ std::vector<NetworkLayer> layers_of(const NetworkFile& file, const std::string& 
     const auto listed = std::ranges::find(weights, layer.weight.tensor, &ListedWeight::tensor);
     if (listed == weights.end())
       throw UserError("a layer names a tensor that is not there",
-                      fmt::format("{}, layer {}", path, layer.name),
+                      fmt::format("{}, layer {}", layer.place, layer.name),
                       layer.weight.tensor + did_you_mean(layer.weight.tensor, names),
                       fmt::format("a tensor of {}: {}", file.weights, first_of(names)));
     layer.weight = *listed;
     layer.broken = !listed->fault.empty();
     layer.left_out = listed->fault;
-    complete(layer, path);
-    check_bias(layer, path, weights);
+    complete(layer);
+    check_bias(layer, weights);
   }
   std::ranges::copy(file.left_out, std::back_inserter(layers));
   return layers;

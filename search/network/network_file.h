@@ -21,8 +21,7 @@ struct NetworkFile {
 NetworkFile network_file_of(const std::string& path);
 
 /// Puts the listed weights of the file's layers in their place. A layer of a tensor that the weights lack is
-/// a UserError that names it, and the nearest one there is.
-std::vector<NetworkLayer> layers_of(const NetworkFile& file, const std::string& path,
-                                    const std::vector<ListedWeight>& weights);
+/// a UserError that names it, its place in the file, and the nearest one there is.
+std::vector<NetworkLayer> layers_of(const NetworkFile& file, const std::vector<ListedWeight>& weights);
 
 }  // namespace weft

@@ -49,34 +49,35 @@ Space space_to_check(const CheckVerb& options, const Target& target) {
 }
 
 /// A knob that the space has is told with its values, so that the next call is right.
-[[noreturn]] void refuse_without_value(const std::string& knob, const Space& space) {
+[[noreturn]] void refuse_without_value(const std::string& option, const std::string& knob,
+                                       const Space& space) {
   const auto found = std::ranges::find(space.knobs(), knob, &ir::Knob::name);
-  if (found == space.knobs().end()) of_option("--set", [&] { return space.value_of(knob, ""); });
+  if (found == space.knobs().end()) of_option(option, [&] { return space.value_of(knob, ""); });
   std::vector<std::string> words;
   for (const std::int64_t value : found->values) words.push_back(space.word_of(knob, value));
-  throw UserError("a knob has no value", "--set", knob,
-                  fmt::format("--set {}={}; it can be {}", knob, words.back(), fmt::join(words, ", ")));
+  throw UserError("a knob has no value", option, knob,
+                  fmt::format("{}{}={}; it can be {}", option == "--set" ? "--set " : "", knob, words.back(),
+                              fmt::join(words, ", ")));
 }
 
 /// What "--recipe shfl_bw:stages=4" and "--set stages=4" fix.
 KnobValues fixed_knobs(const CheckVerb& options, const Space& space) {
-  std::vector<std::string> parts = options.set;
-  const std::size_t colon = options.problem.recipe.find(':');
-  if (colon != std::string::npos) {
-    const std::vector<std::string> more = CLI::detail::split(options.problem.recipe.substr(colon + 1), ',');
-    parts.insert(parts.begin(), more.begin(), more.end());
-  }
   KnobValues fixed;
-  for (const std::string& part : parts) {
+  const auto fix = [&](const std::string& option, const std::string& part) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) refuse_without_value(part, space);
+    if (equals == std::string::npos) refuse_without_value(option, part, space);
     const std::string knob = part.substr(0, equals);
     const std::int64_t value =
-        of_option("--set", [&] { return space.value_of(knob, part.substr(equals + 1)); });
+        of_option(option, [&] { return space.value_of(knob, part.substr(equals + 1)); });
     const auto [place, is_new] = fixed.emplace(knob, value);
     if (!is_new && place->second != value)
-      throw UserError("a knob is given twice", "--set", part, fmt::format("{}={}", knob, place->second));
-  }
+      throw UserError("a knob is given twice", option, part, fmt::format("{}={}", knob, place->second));
+  };
+  const std::size_t colon = options.problem.recipe.find(':');
+  if (colon != std::string::npos)
+    for (const std::string& part : CLI::detail::split(options.problem.recipe.substr(colon + 1), ','))
+      fix("--recipe", part);
+  for (const std::string& part : options.set) fix("--set", part);
   return fixed;
 }
 

@@ -4,6 +4,7 @@
 #include <weft/search/choice/choice.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/tool/flags.h>
+#include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
 #include <weft/search/tool/sizes.h>
@@ -113,7 +114,10 @@ bool is_chosen(const ProblemOptions& options) {
 
 Predictor named_predictor(const ProblemOptions& options) {
   if (options.tree.empty()) return shipped_predictor();
-  return of_option("--tree", [&] { return predictor_of(text_of_file(options.tree), options.tree); });
+  const std::string text = of_option("--tree", [&] { return text_of_file(options.tree); });
+  if (text.find("\"weft_tree\"") == std::string::npos)
+    refuse_own_file("--tree", options.tree, "a file that weft train wrote");
+  return of_option("--tree", [&] { return predictor_of(text, options.tree); });
 }
 
 void warn_of_target(const Predictor& predictor, const Target& target) {

@@ -9,7 +9,9 @@
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 namespace weft::tool {
 namespace {
@@ -44,9 +46,14 @@ struct InspectVerb {
 
 int run(const InspectVerb& options) {
   refuse_other_file_for_weights("file", options.file);
-  if (is_made_weights(options.file))
+  if (is_made_weights(options.file)) {
+    made_weights(options.file, DType::f32);  // what cannot be made is told first
     throw UserError("made weights are no file", "file", options.file,
                     "a file; weft run --weights " + options.file + " --n 256 takes made ones");
+  }
+  if (std::error_code none; std::filesystem::is_directory(options.file, none))
+    throw UserError("a folder is given as a file", "file", options.file,
+                    fmt::format("weft model inspect {0}, or one of its files", options.file));
   const WeightMatrix matrix = read(options.file, {.tensor = options.tensor});
   const Statistics found = statistics(matrix);
   const std::vector<FoundStructure> structures = find_structures(matrix);

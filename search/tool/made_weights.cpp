@@ -35,6 +35,8 @@ Parts parts_of(std::string_view rest) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) refuse(part);
     const std::string_view name = part.substr(0, equals);
+    if (const auto density = read_number<double>(part.substr(equals + 1)); name == "density" && density)
+      refuse(part, fmt::format("sparsity={:.4g} in its place", 1 - *density));
     if (std::ranges::find(part_names, name) == part_names.end())
       refuse(part, fmt::format("{}{}", example, did_you_mean(name, part_names)));
     const auto value = read_number<double>(part.substr(equals + 1));

@@ -81,7 +81,7 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
   if (recipe.of_gpus && !target.is_gpu())
     refuse_it("the target " + target.name, "a GPU: --device sim:sm_90a, --target sm_90a");
   if (recipe.of_cpus && target.is_gpu())
-    refuse_it("the target " + target.name, "a CPU: --device cpu, --target cpu");
+    refuse_it("the target " + target.name, "a CPU: --target cpu, or --device cpu of a verb that runs");
   const bool halves = !recipe.of_halves || is_half(weights.dtype());
   if (!recipe.is_format(weights.format()))
     refuse_it(fmt::format("weights in {}{}", weights.format().text(),

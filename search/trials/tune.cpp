@@ -213,7 +213,7 @@ class Tuner {
     // What a schedule for GPUs takes on a CPU, by its meaning, says nothing about it.
     if (target.is_gpu() == (measure == Measure::cpu))
       throw UserError(
-          "there is nothing to measure with", "--measure " + std::string(name_of(measure)),
+          "kernels for this target cannot be measured so", "--measure " + std::string(name_of(measure)),
           "the target " + target.name,
           target.is_gpu()
               ? "--measure sim or model, or gpu where there is one: cpu is for kernels of the target cpu"

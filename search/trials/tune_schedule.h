@@ -5,11 +5,13 @@
 //   const Kernel kernel = compile(tune(s, "cpu").schedule);
 #pragma once
 
+#include <weft/backends/runtime/device.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/refused_call.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/search/trials/tune.h>
 
+#include <concepts>
 #include <functional>
 #include <string>
 
@@ -38,14 +40,38 @@ WEFT_CALL_REFUSED(
     "tune(schedule, \"cpu\"), the name of a device, such as \"cuda\" and \"sim:sm_90a\" too, and "
     "options behind it: {.trials = 40}")
 /// Always refused: kernels are tried on a device.
-template <std::same_as<Target> Machine, class... Rest>
+template <class Machine, class... Rest>
+  requires std::same_as<Machine, Target> || std::same_as<Machine, Device>
 Tuned tune(const Schedule& schedule, const Machine&, const TuneOptions& options = {}, const Rest&...) {
+  static_assert(
+      !std::same_as<Machine, Device>,
+      "weft: a schedule is tuned on a Device, which the processes of trials cannot share; accepted: "
+      "the name of one in its place: \"cpu\", \"cuda\" or \"sim:sm_90a\"");
   static_assert(
       !std::same_as<Machine, Target>,
       "weft: a schedule is tuned on a target; accepted: the name of a device in its place: \"cpu\", "
       "\"cuda\" or \"sim:sm_90a\"");
   return tune(schedule, std::string(), options);
 }
+
+namespace detail {
+
+/// What options of a search may be called by mistake, in the order in which they are usually given.
+struct NamesOfSearchOptions {
+  Anything measure = {}, device = {}, target = {}, strategy = {}, method = {}, trials = {}, n_trials = {},
+           num_trials = {}, max_trials = {}, iterations = {}, seconds = {}, time = {}, budget = {},
+           timeout = {}, time_limit = {}, max_seconds = {}, limits = {}, knobs = {}, seed = {}, jobs = {},
+           threads = {}, num_threads = {}, any_architecture = {}, any_format = {}, any_recipe = {},
+           baselines = {}, only = {}, predicted = {}, rounds = {}, repeats = {}, db = {}, database = {},
+           log = {}, verbose = {}, progress = {};
+};
+
+}  // namespace detail
+WEFT_OPTION_REFUSED(Tuned, tune, detail::NamesOfSearchOptions,
+                    ".measure, .strategy, .trials, .seconds, .limits, .seed, .jobs, .baselines in this "
+                    "order, such as {.trials "
+                    "= 40, .seconds = 60}",
+                    const Schedule&, const std::string&)
 
 /// What main() of a program is that searches: what weft_add_search of CMake compiles and runs.
 ///

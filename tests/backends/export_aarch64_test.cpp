@@ -44,6 +44,8 @@ Elsewhere find_tools() {
   const std::string compiler = "aarch64-linux-gnu-gcc";
   // Linked statically, so that the emulator needs no system of that architecture.
   if (!starts(compiler)) return {.tools = {}, .missing = "there is no " + compiler};
+  if (run_process({compiler, "-print-file-name=libc.a"}).output.find('/') == std::string::npos)
+    return {.tools = {}, .missing = compiler + " has no C library (libc6-dev-arm64-cross)"};
   for (const std::string runner : {"qemu-aarch64-static", "qemu-aarch64"})
     if (starts(runner)) return {{{compiler, "-static"}, {runner}}, {}};
   return {.tools = {}, .missing = "there is no qemu-aarch64-static"};

@@ -76,15 +76,9 @@ double magnitude(const Array& array) {
 
 }  // namespace
 
-Format format_of_point(const KnobValues& point, std::int64_t group_rows) {
-  Format format = formats::shfl_bw({.rows = std::min(point.at("tile_m"), group_rows)});
-  format.parameters["k"] = point.at("tile_k");
-  return format;
-}
-
-std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const std::vector<Format>& formats,
-                                              const Target& target, const DeviceDescription* device,
-                                              const std::string& measure) {
+std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const Format& format,
+                                              const std::vector<Format>& formats, const Target& target,
+                                              const DeviceDescription* device, const std::string& measure) {
   auto made = std::make_unique<MeasuredProduct>();
   made->chosen = chosen;
   made->workload = make_workload(chosen, DType::f16, {});
@@ -92,13 +86,13 @@ std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const std
   made->c = made->workload.empty_output();
   const auto matrix = std::make_shared<const WeightMatrix>(made->workload.matrix);
   made->packed = std::make_shared<PackedWeights>(matrix);
-  for (const Format& format : formats) made->packed->in(format);
+  for (const Format& one : formats) made->packed->in(one);
   made->checker = std::make_shared<Checker>(made->workload, products_of_check);
   TrialProblem problem;
-  problem.what = {made->workload.algorithm, matrix, formats::shfl_bw({.rows = chosen.group_rows})};
+  problem.what = {made->workload.algorithm, matrix, format};
   problem.columns = chosen.problem.n;
   made->record = record_for(problem, target, measure, device);
-  made->record.recipe = "shfl_bw";
+  made->record.recipe = chosen.pattern ? "v_n_m" : "shfl_bw";
   made->record.problem.words.erase("algorithm");
   return made;
 }
@@ -198,8 +192,8 @@ Record ProductTrials::trial(const StudiedKernel& studied) {
     record.shared_bytes = resources->shared_bytes;
     record.spill_bytes = resources->spill_bytes;
   }
-  const Format format = format_of_point(studied.point, product_->chosen.group_rows);
-  const Arguments arguments{{{"B", &product_->b}, {"C", &product_->c}}, {}, product_->packed->in(format)};
+  const Arguments arguments{
+      {{"B", &product_->b}, {"C", &product_->c}}, {}, product_->packed->in(studied.format)};
   const LaunchData data = launch_data(*studied.kernel, arguments);
   std::vector<DeviceMemory> workspaces;
   std::vector<std::uint64_t> addresses;

@@ -18,7 +18,7 @@
 
 namespace weft {
 
-/// A product of row groups on the host, with everything that its trials share.
+/// A product on the host, with everything that its trials share.
 struct MeasuredProduct {
   SuiteCase chosen;
   Workload workload;
@@ -28,20 +28,19 @@ struct MeasuredProduct {
   Record record;  ///< problem, pattern, target, toolchain
 };
 
-/// `formats`: those that its kernels take the weights in, which are packed here. `device`: null where it is
-/// only asked what its records say. f16; weights drawn from the case's sizes.
-std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const std::vector<Format>& formats,
-                                              const Target& target, const DeviceDescription* device,
-                                              const std::string& measure);
+/// `format`: what its records say; `formats`: those that its kernels take the weights in, which are packed
+/// here. `device`: null where it is only asked what its records say. f16; weights drawn from the case's
+/// sizes.
+std::unique_ptr<MeasuredProduct> make_product(const SuiteCase& chosen, const Format& format,
+                                              const std::vector<Format>& formats, const Target& target,
+                                              const DeviceDescription* device, const std::string& measure);
 
-/// The format in which a kernel of this point takes weights in groups of `group_rows`.
-Format format_of_point(const KnobValues& point, std::int64_t group_rows);
-
-/// A kernel of any weights, and the point of shfl_bw that it is made of.
+/// A kernel of any weights in its format, and the point of a recipe that it is made of.
 struct StudiedKernel {
   KnobValues point;
-  std::optional<Kernel> kernel;
-  std::string failure;
+  Format format = {};
+  std::optional<Kernel> kernel = {};
+  std::string failure = {};
 };
 
 class ProductTrials {

@@ -109,18 +109,29 @@ const ir::Store* only_addition(const Stmt& stmt) {
   return store != nullptr && store->accumulate ? store : nullptr;
 }
 
-/// Whether the value is a weight times an element of a tile of the operand.
-bool is_weighted(const Expr& value, const std::string& operand, const std::string& weights) {
+/// The weight, where the value is one times an element of a tile of the operand; else null.
+const ir::Load* weight_of(const Expr& value, const std::string& operand, const std::string& weights) {
   const auto* product = ir::as_binary(value, ir::BinaryOperator::multiply);
-  if (product == nullptr) return false;
+  if (product == nullptr) return nullptr;
   const ir::Load* const left = ir::loaded(product->left);
   const ir::Load* const right = ir::loaded(product->right);
-  if (left == nullptr || right == nullptr) return false;
+  if (left == nullptr || right == nullptr) return nullptr;
   const auto is_tile = [&](const ir::Load& load) {
     return load.buffer->tensor == operand && load.buffer->scope == ir::Scope::shared;
   };
-  return (left->buffer->name == weights && is_tile(*right)) ||
-         (right->buffer->name == weights && is_tile(*left));
+  if (left->buffer->name == weights && is_tile(*right)) return left;
+  return right->buffer->name == weights && is_tile(*left) ? right : nullptr;
+}
+
+/// Whether an element is read wherever the loops are: what a row keeps is as long as they say, but rows of
+/// dense weights end, the last one with the array, where a condition has them end.
+bool is_there(const ir::Load& load, const ir::Ranges& ranges) {
+  for (std::size_t i = 0; i < load.indices.size(); ++i) {
+    const std::int64_t* const extent = ir::integer_value(load.buffer->shape[i]);
+    const auto last = ir::range_of(load.indices[i], ranges).maximum;
+    if (extent != nullptr && last && *last >= *extent) return false;
+  }
+  return true;
 }
 
 bool all_finite(const Array& values) {
@@ -147,9 +158,12 @@ ir::Program without_conditions_of_padding(ir::Program program, const std::string
   const auto is_of_sum = [&](const Expr& condition) {
     return std::ranges::any_of(sums, [&](const std::string& name) { return ir::uses(condition, name); });
   };
+  const ir::Ranges ranges = ir::loop_ranges(program.body);
   program.body = ir::rewrite<ir::If>(program.body, [&](const ir::If& branch, const Stmt& s) {
     const ir::Store* const addition = only_addition(s);
-    if (addition == nullptr || !is_weighted(addition->value, operand, weights)) return s;
+    const ir::Load* const weight =
+        addition == nullptr ? nullptr : weight_of(addition->value, operand, weights);
+    if (weight == nullptr || !is_there(*weight, ranges)) return s;
     NeededConditions conditions =
         needed_conditions(program, coordinates, {branch.condition}, addition->value);
     if (std::ranges::none_of(conditions.of_padding, is_of_sum)) return s;

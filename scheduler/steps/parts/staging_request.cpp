@@ -102,41 +102,81 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
           fmt::format("a loop whose body reads {}", request.tensor), request.at};
 }
 
+namespace {
+
+/// A step of stage, stitch or decode that was refused, with what would be applied in its place.
+class OtherPlaces {
+ public:
+  using Apply = StepResult (*)(const ir::Program&, const StepArguments&, const StepContext&);
+
+  OtherPlaces(const ir::Program& program, const StepArguments& arguments, const StepContext& context,
+              Apply apply)
+      : program_(program), arguments_(arguments), context_(context), apply_(apply) {}
+
+  bool applies(const Step& step) const {
+    return std::holds_alternative<ir::Program>(
+        apply_(program_, StepArguments(arguments_.kind(), step), context_));
+  }
+
+  Step with_tensor(const std::string& name) const {
+    Step step = arguments_.step();
+    step.arguments.front().value = name;
+    return step;
+  }
+
+  /// The loops at which it would be, and the step at the innermost one: "; it works at m, k: stage(…)".
+  std::string proposal(Step step) const {
+    std::vector<std::string> places;
+    std::string innermost;
+    std::erase_if(step.arguments, [](const Argument& argument) { return argument.name == "at"; });
+    step.arguments.insert(step.arguments.begin() + 2, Argument{"at", std::string()});
+    for (const std::string& name : loop_names(program_.body)) {
+      step.arguments[2].value = name;
+      if (!applies(step)) continue;
+      places.push_back(name);
+      innermost = step.cpp();
+    }
+    return places.empty() ? "" : fmt::format("; it works at {}: {}", fmt::join(places, ", "), innermost);
+  }
+
+  /// In place of a name that is no input's.
+  std::string other_tensors(const std::vector<std::string>& names) const {
+    std::vector<std::string> fitting;
+    std::ranges::copy_if(names, std::back_inserter(fitting),
+                         [&](const std::string& name) { return applies(with_tensor(name)); });
+    const std::string tensor = arguments_.text("tensor");
+    if (!fitting.empty())
+      return fmt::format("what is read there: {}{}", fmt::join(fitting, ", "), nearest(tensor, fitting));
+    for (const std::string& name : names)
+      if (const std::string found = proposal(with_tensor(name)); !found.empty())
+        return fmt::format("{} in place of {}{}", name, tensor, found);
+    return {};
+  }
+
+ private:
+  const ir::Program& program_;
+  const StepArguments& arguments_;
+  const StepContext& context_;
+  Apply apply_;
+};
+
+}  // namespace
+
 StepResult at_place(const ir::Program& program, const StepArguments& arguments, const StepContext& context,
                     StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&)) {
   StepResult result = apply(program, arguments, context);
   auto* refused = std::get_if<Reason>(&result);
   if (refused == nullptr || refused->precondition == 2 || refused->precondition >= 7) return result;
-  const auto applies = [&](const Step& step) {
-    return std::holds_alternative<ir::Program>(
-        apply(program, StepArguments(arguments.kind(), step), context));
-  };
-  std::vector<std::string> names = names_of_inputs(program, context);
+  const OtherPlaces others(program, arguments, context, apply);
+  const std::vector<std::string> names = names_of_inputs(program, context);
   const std::string tensor = arguments.text("tensor");
   if (refused->precondition == 3 && std::ranges::find(names, tensor) == names.end() &&
       !is_of_baked_weights(program, tensor, context)) {
-    const std::string suggestion = nearest(tensor, names);
-    std::erase_if(names, [&](const std::string& name) {
-      Step other = arguments.step();
-      other.arguments.front().value = name;
-      return !applies(other);
-    });
-    if (!names.empty())
-      refused->accepted = fmt::format("what is read there: {}{}", fmt::join(names, ", "), suggestion);
+    if (std::string accepted = others.other_tensors(names); !accepted.empty())
+      refused->accepted = std::move(accepted);
     return result;
   }
-  std::vector<std::string> places;
-  Step proposed = arguments.step(), innermost;
-  std::erase_if(proposed.arguments, [](const Argument& argument) { return argument.name == "at"; });
-  proposed.arguments.insert(proposed.arguments.begin() + 2, Argument{"at", std::string()});
-  for (const std::string& name : loop_names(program.body)) {
-    proposed.arguments[2].value = name;
-    if (!applies(proposed)) continue;
-    places.push_back(name);
-    innermost = proposed;
-  }
-  if (!places.empty())
-    refused->accepted += fmt::format("; it works at {}: {}", fmt::join(places, ", "), innermost.cpp());
+  refused->accepted += others.proposal(arguments.step());
   return result;
 }
 

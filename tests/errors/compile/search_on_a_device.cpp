@@ -1,5 +1,5 @@
-// expect: weft: tune is not given what it takes
-// expect: the name of a device
+// expect: weft: a schedule is tuned on a Device
+// expect: the name of one in its place
 // fix: return tune(s, "cpu");
 #include <weft/search/trials/tune_schedule.h>
 

@@ -1,4 +1,4 @@
-// expect: weft: sliced_ell is given numbers without their names
+// expect: weft: sliced_ell is given options without their names
 // expect: sliced_ell({.slice = 8, .pad = 4})
 // fix: return formats::sliced_ell({.slice = 16});
 #include <weft/formats/sparse_tensor.h>

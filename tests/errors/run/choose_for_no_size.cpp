@@ -1,5 +1,5 @@
 // expect: open_size = 0
-// expect: open_size = 1 or more
+// expect: open_size = 1 to
 // fix: choose(product(DType::f32), matrix(), gpu(), {.open_size = 64});
 #include "illegal_program.h"
 #include "illegal_recipe.h"

@@ -185,7 +185,8 @@ TEST(Suite, ErrorsNameFieldAndLine) {
   EXPECT_THAT(error_of(replaced(products, ", \"N\": 50", "")),
               AllOf(HasSubstr("s.json, line 9, problem 2"), HasSubstr("field \"N\": it is missing")));
   EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"m\": 512")),
-              AllOf(HasSubstr("and \"m\" is no field"), HasSubstr("\"M\" in place of \"m\"")));
+              AllOf(HasSubstr("field \"m\": no field of a suite, and \"M\" is missing"),
+                    HasSubstr("\"M\" in its place")));
   EXPECT_THAT(error_of(replaced(products, "[0.9, 0.95]", "[0.9,\n 1.5]")),
               AllOf(HasSubstr("line 6"), HasSubstr("field \"sparsity\": 1.5")));
   EXPECT_THAT(error_of(replaced(products, "\"f32\"", "\"f8\"")),
@@ -200,6 +201,8 @@ TEST(Suite, ErrorsNameFieldAndLine) {
               AllOf(HasSubstr("line 6"), HasSubstr("n_scale")));
   EXPECT_THAT(error_of(replaced(products, "\"sparsity\"", "\"zeros\"")),
               HasSubstr("field \"sparsity\": it is missing"));
+  EXPECT_THAT(error_of(R"({"problems": [{"M": 64, "K": 96, "N": 32}]})"),
+              HasSubstr("field \"suite\": it is missing, as are dtype, sparsity"));
   EXPECT_THAT(error_of(replaced(products, "64, \"K\"", "64.5, \"K\"")), HasSubstr("field \"M\": 64.5"));
   EXPECT_THAT(error_of(replaced(products, "\"M\": 64", "\"M\": 18446744073709551615")),
               HasSubstr("field \"M\""));

@@ -137,6 +137,8 @@ TEST_F(CheckVerb, RefusalsSayWhatThereIs) {
   EXPECT_EQ(check({"--target", "sm_80", "--set", "tile_n"}), 2);
   EXPECT_EQ(check({"--target", "sm_80", "--set", "stages"}), 2);
   EXPECT_THAT(said, HasSubstr("accepted: --set stages="));
+  EXPECT_EQ(check({"--target", "sm_80", "--recipe", "shfl_bw:stages=x"}), 2);
+  EXPECT_THAT(said, AllOf(HasSubstr("--recipe"), Not(HasSubstr("--set"))));
   EXPECT_EQ(check({"--target", "sm_80", "--set", "stage"}), 2);
   EXPECT_THAT(said, HasSubstr("did you mean stages?"));
   EXPECT_EQ(check({"--target", "sm_80", "--set", "tile_n=64,tile_n=128"}), 2);

@@ -1,12 +1,15 @@
-// Every configuration of shfl_bw that is worth trying on hundreds of products: what the predictor learns
-// from, and is judged by (Castro, Andrade, Fraguela, STuning-DL, IEEE Access 2024, section V). A kernel is
-// compiled once for a configuration and V, with all sizes given at launch, and runs every problem of that V;
-// all of each output is compared before it is timed (product_trials.h). Writes one record a trial:
+// Every configuration of shfl_bw, or of v_n_m, that is worth trying on hundreds of products: what the
+// predictor learns from, and is judged by (Castro, Andrade, Fraguela, STuning-DL, IEEE Access 2024, section
+// V). A kernel is compiled once for a configuration and a kind of weights, with all sizes given at launch,
+// and runs every problem of that kind; all of each output is compared before it is timed (product_trials.h).
+// Writes one record a trial:
 //
-//   shfl_bw_study --suite shfl_bw_linear.json --out study.jsonl --seconds 280
+//   grouped_study --suite shfl_bw_linear.json --out study.jsonl --seconds 280
+//   grouped_study --kinds 2:4,64:2:8,128:2:16 --suite v_n_m_linear.json --out study.jsonl --seconds 280
 //   weft train --db study.jsonl -o tree.json
 //
-// All problems of a V are measured with the same configurations: the space that is worth trying, of those
+// Weights with a pattern are packed by their K, so that kernels are compiled for each of a few (--depths).
+// All problems of a kind are measured with the same configurations: the space that is worth trying, of those
 // that differ in little only one; what the recipe chooses for any of the problems; and some feasible ones by
 // chance (--others), to see what the space leaves out. A configuration that fails costs a record, and is not
 // tried again. Without a GPU, to see that it works:
@@ -32,8 +35,8 @@
 #include <sstream>
 #include <thread>
 
+#include "grouped_study_cases.h"
 #include "product_trials.h"
-#include "shfl_bw_study_cases.h"
 
 namespace weft {
 namespace {
@@ -60,8 +63,9 @@ class Clock {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-Algorithm any_product() {
-  return spmm_algorithm(Extent::any("M"), Extent::any("K"), Extent::any("N", 8), DType::f16);
+Algorithm any_product(const StudyKind& kind) {
+  return spmm_algorithm(Extent::any("M"), kind.depth > 0 ? Extent(kind.depth) : Extent::any("K"),
+                        Extent::any("N", 8), DType::f16);
 }
 
 /// Of points that differ in the length of lines alone, or in the registers of roles where few blocks share a
@@ -97,15 +101,14 @@ void add_by_chance(std::set<KnobValues>& chosen, std::vector<KnobValues> from, s
   }
 }
 
-Space space_of_any_product(std::int64_t group, const Target& target) {
-  const ShflBwWeights example =
-      shfl_bw_weights({.rows = 2 * group, .columns = 64, .sparsity = 0.5, .group_rows = group});
-  const SpaceProblem problem{any_product(), std::make_shared<const WeightMatrix>(example.matrix),
-                             formats::shfl_bw({.rows = group})};
-  return space_of("shfl_bw", problem, target);
+Space space_of_any_product(const StudyKind& kind, const Target& target) {
+  const Workload example = make_workload(example_of(kind), DType::f16, {});
+  const SpaceProblem problem{any_product(kind), std::make_shared<const WeightMatrix>(example.matrix),
+                             kind.format()};
+  return space_of(kind.recipe(), problem, target);
 }
 
-std::vector<StudiedKernel> points_of(std::int64_t group, const std::set<KnobValues>& usual,
+std::vector<StudiedKernel> points_of(const StudyKind& kind, const std::set<KnobValues>& usual,
                                      const Options& options, const Space& space) {
   const Points worth_trying = space.worth_trying(), feasible = space.feasible();
   const std::vector<KnobValues> different = representatives(worth_trying);
@@ -118,11 +121,11 @@ std::vector<StudiedKernel> points_of(std::int64_t group, const std::set<KnobValu
   add_by_chance(chosen, representatives(feasible), options.others, random);
   fmt::print(
       stderr,
-      "V = {}: {} points, {} feasible, {} worth trying, {} of different tiles, {} of the recipe; {} chosen\n",
-      group, space.size(), feasible.size(), worth_trying.size(), different.size(), usual.size(),
+      "{}: {} points, {} feasible, {} worth trying, {} of different tiles, {} of the recipe; {} chosen\n",
+      kind.text(), space.size(), feasible.size(), worth_trying.size(), different.size(), usual.size(),
       chosen.size());
   std::vector<StudiedKernel> compiled;
-  for (const KnobValues& point : chosen) compiled.push_back({point, {}, {}});
+  for (const KnobValues& point : chosen) compiled.push_back({.point = point});
   return compiled;
 }
 
@@ -140,7 +143,7 @@ void in_parallel(std::size_t count, const Options& options, Work&& work) {
 
 SpaceProblem problem_of(const Workload& workload, const SuiteCase& chosen) {
   return {workload.algorithm, std::make_shared<const WeightMatrix>(workload.matrix),
-          formats::shfl_bw({.rows = chosen.group_rows})};
+          kind_of(chosen).format()};
 }
 
 /// What the recipe chooses for each case; nothing where the space does not have it.
@@ -149,7 +152,7 @@ std::vector<std::optional<KnobValues>> usual_points(const std::vector<SuiteCase>
   std::vector<std::optional<KnobValues>> points(cases.size());
   in_parallel(cases.size(), options, [&](std::size_t i) {
     const Workload workload = make_workload(cases[i], DType::f16, {});
-    points[i] = space_of("shfl_bw", problem_of(workload, cases[i]), target).usual();
+    points[i] = space_of(kind_of(cases[i]).recipe(), problem_of(workload, cases[i]), target).usual();
   });
   return points;
 }
@@ -175,28 +178,35 @@ class Study {
       throw RuntimeError(options.device + ": " + reply.text + " " + reply.said);
     target_ = &target_named(reply.text);
     usual_ = usual_points(cases_, *target_, options);
-    std::map<std::int64_t, std::set<KnobValues>> usual_of_group{{32, {}}, {64, {}}, {128, {}}};
+    // All depths of a kind are measured with the same configurations.
+    std::map<StudyKind, std::set<KnobValues>> usual_of_kind;
+    std::map<StudyKind, std::set<StudyKind>> depths_of_kind;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      if (usual_[i]) usual_of_group[cases_[i].group_rows].insert(*usual_[i]);
+      const StudyKind kind = kind_of(cases_[i]);
+      depths_of_kind[kind.of_any_depth()].insert(kind);
+      if (usual_[i]) usual_of_kind[kind.of_any_depth()].insert(*usual_[i]);
     }
-    std::map<std::int64_t, std::future<std::vector<StudiedKernel>>> points;
-    std::map<std::int64_t, Space> spaces;
-    for (const std::int64_t group : {32, 64, 128}) {
-      Space& space = spaces.emplace(group, space_of_any_product(group, *target_)).first->second;
-      points[group] = std::async(std::launch::async, [&, group] {
-        return points_of(group, usual_of_group.at(group), options, space);
-      });
+    std::map<StudyKind, std::future<std::vector<StudiedKernel>>> points;
+    for (const auto& [kind, depths] : depths_of_kind) {
+      for (const StudyKind& one : depths) spaces_.emplace(one, space_of_any_product(one, *target_));
+      const Space& space = spaces_.at(*depths.begin());
+      const std::set<KnobValues>& usual = usual_of_kind[kind];
+      points[kind] =
+          std::async(std::launch::async, [&, kind] { return points_of(kind, usual, options, space); });
     }
-    for (auto& [group, some] : points) kernels_[group] = some.get();
-    for (const auto& [group, space] : spaces) {
-      if (!options.list) compile_group(group, space);
+    for (auto& [kind, some] : points) {
+      const std::vector<StudiedKernel> chosen = some.get();
+      for (const StudyKind& one : depths_of_kind.at(kind)) kernels_[one] = chosen;
+    }
+    for (const auto& [kind, space] : spaces_) {
+      if (!options.list) compile_kind(kind, space);
     }
   }
 
   void list() const {
-    for (const auto& [group, kernels] : kernels_) {
+    for (const auto& [kind, kernels] : kernels_) {
       for (const StudiedKernel& one : kernels)
-        fmt::print("V={} {}\n", group, nlohmann::json(one.point).dump());
+        fmt::print("{} {}\n", kind.text(), nlohmann::json(one.point).dump());
     }
   }
 
@@ -206,9 +216,9 @@ class Study {
     for (; done < cases_.size() && clock_.seconds() < options_.seconds; ++done) {
       measure(done, file);
       const SuiteCase& one = cases_[done];
-      fmt::print(stderr, "[{}/{}] {}x{}x{} {:.0f} % V={}: {} trials, {} failed, {:.1f} s\n", done + 1,
+      fmt::print(stderr, "[{}/{}] {}x{}x{} {:.0f} % {}: {} trials, {} failed, {:.1f} s\n", done + 1,
                  cases_.size(), one.problem.m, one.problem.k, one.problem.n, 100 * (1 - one.sparsity),
-                 one.group_rows, trials_, failed_, clock_.seconds());
+                 kind_of(one).text(), trials_, failed_, clock_.seconds());
     }
     fmt::print("{} problems, {} trials, {} failed, {} of them wrong, {:.0f} s\n", done, trials_, failed_,
                wrong_, clock_.seconds());
@@ -219,20 +229,25 @@ class Study {
   static constexpr double limit_seconds = 20;
   static constexpr std::size_t products_ahead = 6;
 
-  void compile_group(std::int64_t group, const Space& space) {
-    std::vector<StudiedKernel>& kernels = kernels_[group];
+  void compile_kind(const StudyKind& kind, const Space& space) {
+    std::vector<StudiedKernel>& kernels = kernels_[kind];
     compile_all(kernels, space, options_);
-    for (const StudiedKernel& one : kernels) {
-      if (!one.kernel) fmt::print(stderr, "V = {}: {}: {}\n", group, space.text(one.point), one.failure);
+    for (StudiedKernel& one : kernels) {
+      one.format = format_of(kind, one.point);
+      if (!one.kernel) fmt::print(stderr, "{}: {}: {}\n", kind.text(), space.text(one.point), one.failure);
     }
     const auto failed = std::ranges::count_if(kernels, [](const StudiedKernel& one) { return !one.kernel; });
-    fmt::print(stderr, "V = {}: {} kernels compiled, {} failed, after {:.0f} s\n", group,
+    fmt::print(stderr, "{}: {} kernels compiled, {} failed, after {:.0f} s\n", kind.text(),
                std::ssize(kernels) - failed, failed, clock_.seconds());
+  }
+
+  static Format format_of(const StudyKind& kind, const KnobValues& point) {
+    return recipe_named(kind.recipe())->format_of(kind.format(), point);
   }
 
   /// All kernels of a problem. Records are written while the next trial runs.
   void measure(std::size_t problem, RecordFile& file) {
-    std::vector<StudiedKernel>& kernels = kernels_.at(cases_[problem].group_rows);
+    std::vector<StudiedKernel>& kernels = kernels_.at(kind_of(cases_[problem]));
     std::optional<Record> last;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (!kernels[i].kernel) continue;
@@ -242,7 +257,7 @@ class Study {
       last = finished(problem, i);
       ++trials_;
       if (last->status == TrialStatus::correct) continue;
-      fmt::print(stderr, "V={} {}: {} {}\n", cases_[problem].group_rows, text_of_config(*last),
+      fmt::print(stderr, "{} {}: {} {}\n", kind_of(cases_[problem]).text(), text_of_config(*last),
                  name_of(last->status), last->message);
       ++failed_;
       wrong_ += last->status == TrialStatus::correctness ? 1 : 0;
@@ -257,8 +272,10 @@ class Study {
     const WorkerReply reply = worker_->wait();
     if (reply.end == WorkerReply::End::answered) return record_of(reply.text);
     const bool late = reply.end == WorkerReply::End::timed_out;
-    Record record = make_product(cases_[problem], {}, *target_, nullptr, measure_name())->record;
-    record.config = kernels_.at(cases_[problem].group_rows)[kernel].point;
+    Record record = make_product(cases_[problem], kind_of(cases_[problem]).format(), {}, *target_, nullptr,
+                                 measure_name())
+                        ->record;
+    record.config = kernels_.at(kind_of(cases_[problem]))[kernel].point;
     record.status = late ? TrialStatus::timeout : TrialStatus::runtime;
     record.message = late ? fmt::format("no end within {} s", limit_seconds) : reply.text + " " + reply.said;
     return record;
@@ -283,7 +300,7 @@ class Study {
       products_.erase(problem);
       at_ = problem;
     }
-    const StudiedKernel& studied = kernels_.at(cases_[problem].group_rows)[kernel];
+    const StudiedKernel& studied = kernels_.at(kind_of(cases_[problem]))[kernel];
     Record record = trials_on_device_->trial(studied);
     record.strategy = usual_[problem] && *usual_[problem] == studied.point ? "recipe" : "exhaustive";
     return json_of(record);
@@ -292,13 +309,13 @@ class Study {
   std::unique_ptr<MeasuredProduct> product(std::size_t problem) const {
     const SuiteCase& chosen = cases_[problem];
     std::map<std::string, Format> formats;
-    for (const StudiedKernel& one : kernels_.at(chosen.group_rows)) {
-      const Format format = format_of_point(one.point, chosen.group_rows);
-      formats.emplace(format.text(), format);
+    for (const StudiedKernel& one : kernels_.at(kind_of(chosen))) {
+      formats.emplace(one.format.text(), one.format);
     }
     std::vector<Format> all;
     for (const auto& [text, format] : formats) all.push_back(format);
-    return make_product(chosen, all, *target_, &device_->description(), measure_name());
+    return make_product(chosen, kind_of(chosen).format(), all, *target_, &device_->description(),
+                        measure_name());
   }
 
   Options options_;
@@ -306,7 +323,8 @@ class Study {
   std::vector<SuiteCase> cases_;
   const Target* target_ = nullptr;
   std::vector<std::optional<KnobValues>> usual_;
-  std::map<std::int64_t, std::vector<StudiedKernel>> kernels_;
+  std::map<StudyKind, Space> spaces_;
+  std::map<StudyKind, std::vector<StudiedKernel>> kernels_;
   std::optional<Worker> worker_;
   std::size_t trials_ = 0, wrong_ = 0, failed_ = 0;
   // In the worker.
@@ -321,15 +339,22 @@ class Study {
 
 int main(int argc, char** argv) {
   weft::Options options;
-  CLI::App app("Every configuration of shfl_bw on hundreds of products.");
+  CLI::App app("Every configuration of shfl_bw or v_n_m on hundreds of products.");
   app.add_option("--device", options.device, "cuda, cuda:1 or sim:sm_90a")->capture_default_str();
   app.add_option("--out", options.output, "records are appended here")->capture_default_str();
+  app.add_option("--kinds", options.cases.kinds, "weights: V=64 of row groups, 2:4, 64:2:16")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--depths", options.cases.depths, "K of weights with a pattern")
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_option("--problems", options.cases.drawn, "to draw")->capture_default_str();
-  app.add_option("--suite", options.cases.suite, "a suite with V, whose layers come beside those drawn");
+  app.add_option("--suite", options.cases.suite,
+                 "a suite with V or patterns, whose layers come beside those drawn");
   app.add_option("--layers", options.cases.of_suite, "of the suite, by chance")->capture_default_str();
   app.add_option("--configurations", options.configurations,
-                 "of each V: so many by chance of those worth trying; all of them if left out");
-  app.add_option("--others", options.others, "of each V: feasible configurations by chance beside them")
+                 "of each kind: so many by chance of those worth trying; all of them if left out");
+  app.add_option("--others", options.others, "of each kind: feasible configurations by chance beside them")
       ->capture_default_str();
   app.add_option("--largest", options.cases.largest, "M, K and N")
       ->check(CLI::Range(256, 1 << 20))
@@ -338,7 +363,7 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "kernels compiled at the same time")->capture_default_str();
   app.add_option("--rounds", options.rounds, "samples of a time")->capture_default_str();
   app.add_option("--seed", options.cases.seed, "of what is drawn")->capture_default_str();
-  app.add_flag("--list", options.list, "print the configurations of each V, and measure nothing");
+  app.add_flag("--list", options.list, "print the configurations of each kind, and measure nothing");
   CLI11_PARSE(app, argc, argv);
   try {
     weft::Study study(options);
@@ -348,7 +373,7 @@ int main(int argc, char** argv) {
     }
     return study();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "shfl_bw_study: {}\n", error.what());
+    fmt::print(stderr, "grouped_study: {}\n", error.what());
     return 2;
   }
 }

@@ -1,0 +1,10 @@
+// expect: weft: auto_kernel has no option of that name
+// expect: .recipes
+// fix: return auto_kernel(a, w, t, {.recipes = {"default"}});
+#include <weft/search/choice/choice.h>
+
+using namespace weft;
+
+AutoKernel program(const Algorithm& a, const WeightMatrix& w, const Target& t) {
+  return auto_kernel(a, w, t, {.recipe = "default"});  // here
+}
