@@ -68,9 +68,15 @@ Expressions::Printed Expressions::of(const ir::Constant& e, Form form) {
     helpers_.need_type(e.dtype);
     text = float_literal(e.real, e.dtype);
   } else {
-    const bool fits = e.integer > INT32_MIN && e.integer <= INT32_MAX;
+    const bool fits = e.integer >= INT32_MIN && e.integer <= INT32_MAX;
     internal_check(wide_ || fits, "the constant " + std::to_string(e.integer) + " needs 64-bit indices");
-    text = e.integer == INT64_MIN ? "(-9223372036854775807LL - 1)" : std::to_string(e.integer);
+    // C++ has no negative literals: of the least number the part behind the sign is of a wider type.
+    if (e.integer == INT64_MIN)
+      text = "(-9223372036854775807LL - 1)";
+    else if (e.integer == INT32_MIN && !wide_)
+      text = "(-2147483647 - 1)";
+    else
+      text = std::to_string(e.integer);
     if (wide_ && e.integer != INT64_MIN && (!fits || form == Form::argument)) text += "LL";
   }
   const Precedence precedence = text.front() == '-' ? Precedence::unary : Precedence::postfix;
