@@ -35,21 +35,13 @@ struct ArgumentsByValue {
 };
 namespace detail {
 
-/// The address of something, where that of an Array is meant.
+/// The address of something, or something else, where the address of an Array is meant. Arrays themselves
+/// have a sentence of their own.
 struct AnyAddress {
   template <class Given>
-  AnyAddress(Given*) {
-    static_assert(std::same_as<Given, Array>,
-                  "weft: an operand is not the address of an Array that a kernel may take; found: the type "
-                  "beside Given; accepted: Array b, not const, and &b; numbers of a std::vector as "
-                  "Array b = Array::of(values).reshaped({64, 32})");
-  }
-  /// Arrays themselves have a sentence of their own.
-  template <class Given>
-    requires(!std::is_pointer_v<Given> && !std::is_array_v<Given> && !std::same_as<Given, Array> &&
-             !std::same_as<Given, AnyAddress>)
+    requires(!std::is_array_v<Given> && !std::same_as<Given, Array> && !std::same_as<Given, AnyAddress>)
   AnyAddress(const Given&) {
-    static_assert(never<Given>,
+    static_assert(std::same_as<Given, Array*>,
                   "weft: an operand is not the address of an Array that a kernel may take; found: the type "
                   "beside Given; accepted: Array b, not const, and &b; numbers of a std::vector as "
                   "Array b = Array::of(values).reshaped({64, 32}); scalars of the algorithm in the second "
@@ -104,23 +96,22 @@ constexpr void refuse_device_function() {
                 "Device::simulator(\"sm_80\"), with parentheses");
 }
 
+#define WEFT_LAUNCH_WRITTEN                                                                                  \
+  "accepted: a device, then arrays by name and scalars by name in braces of their own: kernel(Device::cpu()" \
+  ", {{{\"B\", &b}, {\"C\", &c}}, {}})"
+/// Of braces no types are known.
 template <class Never>
 constexpr void refuse_launch() {
-  static_assert(
-      never<Never>,
-      "weft: a kernel is not called with what it takes; accepted: a device, then arrays by name and "
-      "scalars by name in braces of their own: kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, "
-      "{}})");
+  static_assert(never<Never>, "weft: a kernel is not called with what it takes; " WEFT_LAUNCH_WRITTEN);
 }
 
 template <class... Given>
 constexpr void refuse_launch_with() {
   static_assert(
       never<Given...>,
-      "weft: a kernel is not called with what it takes; found: the types beside Given; accepted: a device, "
-      "then arrays by name and scalars by name in braces of their own: kernel(Device::cpu(), {{{\"B\", &b}, "
-      "{\"C\", &c}}, {}})");
+      "weft: a kernel is not called with what it takes; found: the types beside Given; " WEFT_LAUNCH_WRITTEN);
 }
+#undef WEFT_LAUNCH_WRITTEN
 
 }  // namespace detail
 

@@ -140,7 +140,7 @@ class Kernel {
                   "weft: a kernel is called without a device; accepted: kernel(Device::cpu(), {{{\"B\", &b}, "
                   "{\"C\", &c}}, {}}), or Device::cuda() in its place");
   }
-  /// Always refused: what fits none of the others. Of braces no types are known.
+  /// Always refused: what fits none of the others, with types or, of braces, without.
   template <class... Given>
     requires(!std::is_function_v<Given> && ...)
   void operator()(const Given&...) const {

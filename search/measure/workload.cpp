@@ -123,8 +123,7 @@ double Workload::bytes() const {
   return elements * static_cast<double>(size_of(dtype));
 }
 
-Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real,
-                       std::optional<std::uint64_t> own_seed) {
+Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real) {
   Workload workload;
   workload.problem = chosen.problem;
   workload.dtype = dtype;
@@ -134,8 +133,7 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
                     fmt::format("{} x {} weights", chosen.problem.m, column_count),
                     fmt::format("at most {}", std::numeric_limits<std::int32_t>::max()));
   workload.algorithm = algorithm_of(chosen.problem, dtype);
-  const std::uint64_t seed =
-      own_seed ? *own_seed : chosen.seed.value_or(seed_of(chosen.problem, chosen.sparsity));
+  const std::uint64_t seed = chosen.seed.value_or(seed_of(chosen.problem, chosen.sparsity));
   workload.seed = seed;
   std::vector<std::int64_t> shape_of_b = shape_of(workload.algorithm, "B");
   if (chosen.is_structured()) {

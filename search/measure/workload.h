@@ -37,11 +37,10 @@ struct Workload {
 /// Weights of that structure and a normal dense operand where the case has groups or a pattern. Otherwise the
 /// weights from `real` where it has the shape and the sparsity, else drawn like a layer of a pruned network;
 /// `copy` is 0 for the weights themselves, and from 1 on gives the same positions other values, so that a
-/// kernel with its values in its code is another kernel. What is drawn is drawn with `seed`, or one that
-/// follows from shape and sparsity. UserError for a problem of 2^31 weights or more, as
+/// kernel with its values in its code is another kernel. What is drawn is drawn with the case's seed, or one
+/// that follows from shape and sparsity. UserError for a problem of 2^31 weights or more, as
 /// convolution_algorithm() and check() throw it, RuntimeError when memory or the file fail.
-Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real,
-                       std::optional<std::uint64_t> seed = {});
+Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real);
 Workload copy_of(const Workload& workload, int copy);
 /// The workload's algorithm with its images and results in that layout; a product's own.
 Algorithm algorithm_in(const Workload& workload, ImageLayout layout);

@@ -226,9 +226,6 @@ std::int64_t Space::value_of(const std::string& knob, std::string_view word, Cal
     knob_named(*this, knob);
     const RecipeKnob* row = weft::knob_named(parts_->words, knob);
     if (row == nullptr || row->words.empty()) return value_of_number(knob, word);
-    // As C++ spells it, SparseRtForm::baked.
-    if (const std::size_t colons = word.rfind("::"); colons != std::string_view::npos)
-      word.remove_prefix(colons + 2);
     const auto found = std::ranges::find(row->words, word);
     if (found != row->words.end()) return found - row->words.begin() + 1;
     throw UserError("a knob has no such value", "knob " + knob, std::string(word.substr(0, longest_shown)),

@@ -114,10 +114,8 @@ bool is_chosen(const ProblemOptions& options) {
 
 Predictor named_predictor(const ProblemOptions& options) {
   if (options.tree.empty()) return shipped_predictor();
-  const std::string text = of_option("--tree", [&] { return text_of_file(options.tree); });
-  if (text.find("\"weft_tree\"") == std::string::npos)
-    refuse_own_file("--tree", options.tree, "a file that weft train wrote");
-  return of_option("--tree", [&] { return predictor_of(text, options.tree); });
+  refuse_own_file("--tree", options.tree, "a file that weft train wrote");
+  return of_option("--tree", [&] { return predictor_of(text_of_file(options.tree), options.tree); });
 }
 
 void warn_of_target(const Predictor& predictor, const Target& target) {

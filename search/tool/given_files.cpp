@@ -24,9 +24,9 @@ constexpr std::array<OwnFile, 6> own_files{
     {{"\"weft_best\"", "the schedule that weft tune found", "weft run --schedule"},
      {"\"step\"", "the steps of a schedule", "weft run --schedule"},
      {"\"weftdb\"", "a database of trials", "weft db best"},
-     {"\"problems\"", "a suite of problems", "weft bench --suite"},
      {"\"weft_network\"", "the layers of a network", "weft model inspect"},
-     {"\"weft_tree\"", "a predictor", "weft predict --tree"}}};
+     {"\"weft_tree\"", "a predictor", "weft predict --tree"},  // it counts its problems, too
+     {"\"problems\"", "a suite of problems", "weft bench --suite"}}};
 
 /// Nothing for other files, and for those that cannot be read, of which their reader tells.
 const OwnFile* own_file_at(const std::string& path) {
@@ -104,7 +104,7 @@ void refuse_other_file_for_weights(const std::string& option, const std::string&
 
 void refuse_own_file(const std::string& option, const std::string& path, const std::string& accepted) {
   const OwnFile* own = own_file_at(path);
-  if (own == nullptr) return;
+  if (own == nullptr || own->use.ends_with(option)) return;
   throw UserError("a file of another kind is given", option + " " + path, std::string(own->found),
                   fmt::format("{}; {} {} reads this one", accepted, own->use, path));
 }

@@ -47,7 +47,7 @@ struct InspectVerb {
 int run(const InspectVerb& options) {
   refuse_other_file_for_weights("file", options.file);
   if (is_made_weights(options.file)) {
-    made_weights(options.file, DType::f32);  // what cannot be made is told first
+    check_made_weights(options.file);  // or what is proposed would be refused
     throw UserError("made weights are no file", "file", options.file,
                     "a file; weft run --weights " + options.file + " --n 256 takes made ones");
   }

@@ -89,13 +89,7 @@ double sparsity_of(const Parts& parts, const std::optional<PairPattern>& pattern
   return sparsity;
 }
 
-}  // namespace
-
-bool is_made_weights(const std::string& text) {
-  return text.starts_with(prefix);
-}
-
-WeightMatrix made_weights(const std::string& text, DType dtype) {
+SuiteCase case_of(const std::string& text) {
   const Parts parts = parts_of(std::string_view(text).substr(prefix.size()));
   SuiteCase chosen;
   chosen.problem.m = extent_of(parts, "M", "M=512");
@@ -107,12 +101,25 @@ WeightMatrix made_weights(const std::string& text, DType dtype) {
   chosen.pattern = pattern_of(parts);
   chosen.sparsity = sparsity_of(parts, chosen.pattern);
   if (parts.contains("V") && !chosen.pattern) chosen.group_rows = extent_of(parts, "V", "V=64");
-  std::optional<std::uint64_t> seed;
-  if (parts.count("seed") > 0) seed = static_cast<std::uint64_t>(whole(parts, "seed", 1));
-  WeightMatrix matrix = make_workload(chosen, dtype, {}, seed).matrix;
+  if (parts.contains("seed")) chosen.seed = static_cast<std::uint64_t>(whole(parts, "seed", 1));
+  return chosen;
+}
+
+}  // namespace
+
+bool is_made_weights(const std::string& text) {
+  return text.starts_with(prefix);
+}
+
+WeightMatrix made_weights(const std::string& text, DType dtype) {
+  WeightMatrix matrix = make_workload(case_of(text), dtype, {}).matrix;
   matrix.shape = {matrix.rows, matrix.columns};
   matrix.origin = text;
   return matrix;
+}
+
+void check_made_weights(const std::string& text) {
+  case_of(text);
 }
 
 }  // namespace weft::tool

@@ -15,5 +15,7 @@ bool is_made_weights(const std::string& text);
 /// bench` draws for a problem of this shape and sparsity. UserError, naming the part, for what cannot be
 /// read.
 WeightMatrix made_weights(const std::string& text, DType dtype);
+/// Throws what made_weights() would, and makes none.
+void check_made_weights(const std::string& text);
 
 }  // namespace weft::tool

@@ -4,7 +4,10 @@
 #include <weft/search/records/json_fields.h>
 #include <weft/search/trials/plan.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -59,6 +62,15 @@ JsonOrigin origin_of(const std::string& folder) {
           "the plan.json of a folder that weft tune --plan wrote"};
 }
 
+/// The first of the plans that a folder holds, as that of a network's search does; empty where it holds none.
+std::string plan_inside(const fs::path& folder) {
+  std::error_code none;
+  std::vector<std::string> plans;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none))
+    if (fs::exists(plan_file(entry.path().string()), none)) plans.push_back(entry.path().string());
+  return plans.empty() ? std::string() : *std::ranges::min_element(plans);
+}
+
 /// UserError when it cannot be opened, as of every file that a user names.
 std::string text_of(const JsonOrigin& origin) {
   try {
@@ -66,7 +78,9 @@ std::string text_of(const JsonOrigin& origin) {
     return std::string(io::text_of(file.bytes()));
   } catch (const UserError& error) {
     const UserError::Report& report = error.report();
-    throw UserError(report.what, report.where, report.found, origin.accepted);
+    const std::string inside = plan_inside(fs::path(origin.file).parent_path());
+    throw UserError(report.what, report.where, report.found,
+                    inside.empty() ? origin.accepted : "one of the plans in that folder, such as " + inside);
   }
 }
 

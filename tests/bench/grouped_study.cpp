@@ -5,14 +5,14 @@
 // Writes one record a trial:
 //
 //   grouped_study --suite shfl_bw_linear.json --out study.jsonl --seconds 280
-//   grouped_study --kinds 2:4,64:2:8,128:2:16 --suite v_n_m_linear.json --out study.jsonl --seconds 280
+//   grouped_study --kinds 64:2:8,128:2:16 --suite v_n_m_linear.json --out study.jsonl --seconds 280
 //   weft train --db study.jsonl -o tree.json
 //
-// Weights with a pattern are packed by their K, so that kernels are compiled for each of a few (--depths).
-// All problems of a kind are measured with the same configurations: the space that is worth trying, of those
-// that differ in little only one; what the recipe chooses for any of the problems; and some feasible ones by
-// chance (--others), to see what the space leaves out. A configuration that fails costs a record, and is not
-// tried again. Without a GPU, to see that it works:
+// Weights with a pattern are packed by their K, so that kernels are compiled for each of a few (--depths);
+// none of 2:4 for any weights can be. All problems of a kind are measured with the same configurations: the
+// space that is worth trying, of those that differ in little only one; what the recipe chooses for any of the
+// problems; and some feasible ones by chance (--others), to see what the space leaves out. A configuration
+// that fails costs a record, and is not tried again. Without a GPU, to see that it works:
 // --device sim:sm_90a --problems 2 --configurations 3 --others 1 --largest 256
 #include <fmt/format.h>
 #include <weft/backends/parse_device.h>

@@ -203,7 +203,7 @@ TEST(Prune, LayersHaveTheGroupsTheyAlwaysHad) {
 }
 
 TEST(Prune, RowsBeyondThoseOfLayersTakeSeconds) {
-#if !defined(NDEBUG)
+#if !defined(__OPTIMIZE__)
   GTEST_SKIP() << "[SKIP] not an optimized build";
 #else
   if (under_sanitizer) GTEST_SKIP() << "[SKIP] slowed by a sanitizer";
@@ -219,7 +219,7 @@ TEST(Prune, RowsBeyondThoseOfLayersTakeSeconds) {
 }
 
 TEST(Prune, ALargeLayerTakesSeconds) {
-#if !defined(NDEBUG)
+#if !defined(__OPTIMIZE__)
   GTEST_SKIP() << "[SKIP] not an optimized build";
 #else
   if (under_sanitizer) GTEST_SKIP() << "[SKIP] slowed by a sanitizer";

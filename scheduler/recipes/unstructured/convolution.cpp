@@ -63,10 +63,9 @@ Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const S
       fmt::format("no cut of the convolution fits {}", target.name),
       fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,
                   least.lines, least.groups, image.warps(least), image.shared_bytes(least)),
-      !other
-          ? limits
-          : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = SparseRtImage::{}", limits,
-                        other->rows, other->lines, other->groups, other->staged != 0 ? "staged" : "clamped"));
+      !other ? limits
+             : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = {}", limits, other->rows,
+                           other->lines, other->groups, other->staged != 0 ? "staged" : "clamped"));
 }
 
 void refuse_idle(const SparseRtKnobs& knobs, const std::string& algorithm) {

@@ -63,6 +63,9 @@ TEST_F(ModelVerb, SharesASearchOut) {
   std::ifstream list(path("plan/shards.txt"));
   for (std::string name; std::getline(list, name);) shards.push_back(path("plan/" + name));
   ASSERT_EQ(shards.size(), 3U);
+  const Answer whole = call_weft({"measure", path("plan"), "--measure", "cpu", "--progress", "none"});
+  EXPECT_EQ(whole.code, 2);
+  EXPECT_THAT(whole.errors, HasSubstr("one of the plans in that folder, such as " + shards[0]));
   const auto absorb = [&] {
     const Answer answer =
         call_weft({"model", "tune", path(), "--absorb", path("plan"), "--db", path("t.jsonl"), "--json"});

@@ -299,6 +299,9 @@ TEST_F(WrongWordsTest, OtherFilesInPlaceOfWeightsAreNamed) {
       {"verify --weights suite.json --n 8", "weft bench --suite suite.json reads this one"},
       {"inspect made:M=8,K=8,sparsity=0.5",
        "weft run --weights made:M=8,K=8,sparsity=0.5 --n 256 takes made"},
+      {"inspect made:M=8,K=8,density=0.5", "sparsity=0.5 in its place"},
+      {"inspect .", "weft model inspect ."},
+      {"predict --tree suite.json --weights w.npy --n 8", "a file that weft train wrote; weft bench --suite"},
       {"replay trials.jsonl:2 --weights w.npy", "a record that weft tune wrote"},
   };
   for (const WrongWords& wrong : all) expect_usage(wrong);
