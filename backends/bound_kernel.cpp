@@ -175,8 +175,7 @@ std::shared_ptr<BoundKernel::State> bound_to(const Device& device, const Kernel&
   bound->scalars = data.scalars;
   bound->extents = data.extents;
   bound->output = data.output;
-  if (device.kind() != DeviceKind::cpu)
-    bound->launch.emplace(loaded_code(kernel, device).function(data.function), data, addresses);
+  if (device.kind() != DeviceKind::cpu) bound->launch.emplace(loaded_code(kernel, device), data, addresses);
   if (device.kind() == DeviceKind::simulator) {
     for (const BoundKernel::State::Placed& each : bound->placed)
       simulator::name_buffer(device, each.memory.address(), each.name);

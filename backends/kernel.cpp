@@ -233,6 +233,13 @@ std::string explained(const Kernel::State& state) {
                         ir::print(launch.grid[0]), ir::print(launch.grid[1]), ir::print(launch.grid[2]),
                         launch.threads, launch.shared_bytes,
                         cluster ? fmt::format(", clusters of {} blocks", cluster->blocks) : "");
+    for (const auto* list : {&state.lowered.ahead, &state.lowered.behind}) {
+      for (const ThreadProgram& copying : *list)
+        text += fmt::format("            {} it, {} is transposed: {} blocks of {} threads\n",
+                            list == &state.lowered.ahead ? "ahead of" : "behind",
+                            copying.program.buffers[0]->name, ir::print(copying.launch.grid[0]),
+                            copying.launch.threads);
+    }
     for (const std::string& advice : advice_on(schedule)) text += "            " + advice + "\n";
   }
   if (const auto balance = balance_of(schedule))

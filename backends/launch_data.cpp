@@ -3,10 +3,12 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/launch_sizes.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <utility>
@@ -60,16 +62,26 @@ class Collecting {
   LaunchData operator()() {
     const Algorithm& algorithm = kernel_.schedule().algorithm();
     find_sizes(algorithm);
-    const ir::Program& program = kernel_.lowered().program;
-    data_.function = program.name;
-    for (const ir::BufferRef& buffer : program.buffers) add(*buffer, &source_of(buffer->name));
+    const ThreadProgram& lowered = kernel_.lowered();
+    const ir::Program& program = lowered.program;
+    for (const ir::BufferRef& buffer : program.buffers)
+      add(given_of(program, buffer), &source_of(buffer->name));
     for (const ir::BufferRef& buffer : program.workspaces) add(*buffer, nullptr);
-    const std::string& output = algorithm.operands[algorithm.output.operand].name;
-    for (std::size_t i = 0; i < data_.memory.size(); ++i) {
-      if (data_.memory[i].name == output) data_.output = i;
+    const std::size_t arguments = data_.memory.size();
+    for (const ir::Transposition& each : program.transposed) {
+      add(*each.ordered, nullptr);
+      data_.memory.back().name = ir::name_of_copy(each);
     }
-    add_words(program);
-    if (kernel_.target().is_gpu()) add_shape(kernel_.lowered().launch);
+    const std::string& output = algorithm.operands[algorithm.output.operand].name;
+    data_.output = place_of(output);
+    add_numbers(program);
+    if (!kernel_.target().is_gpu()) return std::move(data_);
+    for (const ThreadProgram& copying : lowered.ahead) add_copying(copying);
+    LaunchData::Call& call = add_call(lowered);
+    for (std::size_t i = 0; i < arguments; ++i) call.memory.push_back(i);
+    for (const ir::Transposition& each : program.transposed)
+      call.memory[place_of(each.given->name)] = place_of(ir::name_of_copy(each));
+    for (const ThreadProgram& copying : lowered.behind) add_copying(copying);
     return std::move(data_);
   }
 
@@ -95,6 +107,13 @@ class Collecting {
     return name != array_buffer_name(kernel_.schedule().algorithm().sparse_operand()->name, "values");
   }
 
+  /// The buffer as the caller has it.
+  static const ir::Buffer& given_of(const ir::Program& program, const ir::BufferRef& buffer) {
+    for (const ir::Transposition& each : program.transposed)
+      if (each.given->name == buffer->name) return *each.given;
+    return *buffer;
+  }
+
   void add(const ir::Buffer& buffer, const Array* source) {
     const std::int64_t elements = elements_of(buffer, sizes_);
     check_index_width(kernel_.lowered().program, buffer, elements);
@@ -103,43 +122,59 @@ class Collecting {
     data_.memory.push_back({buffer.name, bytes, source, buffer.between_blocks, is_coordinates(buffer.name)});
   }
 
-  void add_words(const ir::Program& program) {
-    for (const ir::Variable& scalar : program.scalars) {
-      const double value = arguments_.scalars.at(scalar.name);
-      data_.scalars.push_back(value);
-      data_.words.push_back(scalar.dtype == DType::f64
-                                ? std::bit_cast<std::uint64_t>(value)
-                                : std::bit_cast<std::uint32_t>(static_cast<float>(value)));
-    }
+  std::size_t place_of(const std::string& name) const {
+    const auto found = std::ranges::find(data_.memory, name, &LaunchData::Memory::name);
+    return static_cast<std::size_t>(found - data_.memory.begin());
+  }
+
+  void add_numbers(const ir::Program& program) {
+    for (const ir::Variable& scalar : program.scalars)
+      data_.scalars.push_back(arguments_.scalars.at(scalar.name));
     for (const ir::Variable& extent : program.extents) {
       data_.extents.push_back(evaluated(ir::variable(extent.name), sizes_));
       check_index_width(program, extent.name, data_.extents.back());
-      data_.words.push_back(static_cast<std::uint64_t>(data_.extents.back()));
     }
   }
 
-  void add_shape(const Launch& launch) {
-    for (std::size_t i = 0; i < data_.grid.size(); ++i) {
-      data_.grid[i] = evaluated(launch.grid[i], sizes_);
-      if (data_.grid[i] > INT32_MAX)
-        throw UserError("the grid is too large", data_.function, std::to_string(data_.grid[i]),
+  void add_copying(const ThreadProgram& copying) {
+    LaunchData::Call& call = add_call(copying);
+    for (const ir::BufferRef& buffer : copying.program.buffers) call.memory.push_back(place_of(buffer->name));
+  }
+
+  /// Without its memory.
+  LaunchData::Call& add_call(const ThreadProgram& kernel) {
+    LaunchData::Call& call = data_.calls.emplace_back();
+    const Launch& launch = kernel.launch;
+    call.function = kernel.program.name;
+    for (std::size_t i = 0; i < call.grid.size(); ++i) {
+      call.grid[i] = evaluated(launch.grid[i], sizes_);
+      if (call.grid[i] > INT32_MAX)
+        throw UserError("the grid is too large", call.function, std::to_string(call.grid[i]),
                         "fewer than 2^31 blocks: smaller sizes at launch, or larger tiles of the schedule");
-      if (i > 0 && data_.grid[i] > most_blocks_of_y_and_z) refuse_blocks_along(i);
+      if (i > 0 && call.grid[i] > most_blocks_of_y_and_z) refuse_blocks_along(i, call.grid[i]);
     }
-    data_.threads = launch.threads;
-    data_.shared_bytes = launch.shared_bytes;
+    call.threads = launch.threads;
+    call.shared_bytes = launch.shared_bytes;
+    for (const ir::Variable& scalar : kernel.program.scalars) {
+      const double value = arguments_.scalars.at(scalar.name);
+      call.words.push_back(scalar.dtype == DType::f64
+                               ? std::bit_cast<std::uint64_t>(value)
+                               : std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+    }
+    for (const std::int64_t extent : data_.extents) call.words.push_back(static_cast<std::uint64_t>(extent));
+    return call;
   }
 
   /// What the grid of a launch has along y or z is known here at last; the user bound a loop.
-  [[noreturn]] void refuse_blocks_along(std::size_t dimension) const {
+  [[noreturn]] void refuse_blocks_along(std::size_t dimension, std::int64_t blocks) const {
     const std::string axis = dimension == 1 ? "block_y" : "block_z";
     const ir::Program& program = kernel_.schedule().program();
     std::string loop = "a loop";
     for (const std::string& name : ir::loop_names(program.body)) {
       if (ir::name_of(ir::find_loop(program.body, name)->kind) == axis) loop = loop_text(name);
     }
-    throw UserError("the grid is too large", data_.function,
-                    fmt::format("{} blocks of {}, which is bound to {}", data_.grid[dimension], loop, axis),
+    throw UserError("the grid is too large", program.name,
+                    fmt::format("{} blocks of {}, which is bound to {}", blocks, loop, axis),
                     fmt::format("at most {} there, by smaller sizes at launch; or .bind({}, block_x), and "
                                 "what is bound to block_x to {}",
                                 most_blocks_of_y_and_z, loop, axis));
@@ -166,17 +201,33 @@ Module loaded_code(const Kernel& kernel, const Device& device) {
   return Module::load(device, runs ? kernel.cubin() : kernel.ptx());
 }
 
-PreparedLaunch::PreparedLaunch(Function function, const LaunchData& data,
-                               std::span<const std::uint64_t> addresses)
-    : function_(std::move(function)), words_(addresses.begin(), addresses.end()) {
+PreparedLaunch::PreparedLaunch(const Module& code, const LaunchData& data,
+                               std::span<const std::uint64_t> addresses) {
   internal_check(addresses.size() == data.memory.size(), "an address for each operand");
-  for (std::size_t i = 0; i < 3; ++i) shape_.grid[i] = static_cast<unsigned>(data.grid[i]);
-  shape_.block = {static_cast<unsigned>(data.threads), 1, 1};
-  const auto in_image = static_cast<std::int64_t>(function_.attributes().static_shared_bytes);
-  // Static shared memory is in the image already; what is above its limit is asked for at launch.
-  shape_.shared_bytes = static_cast<std::size_t>(in_image >= data.shared_bytes ? 0 : data.shared_bytes);
-  words_.insert(words_.end(), data.words.begin(), data.words.end());
-  for (std::uint64_t& word : words_) arguments_.push_back(&word);
+  for (const LaunchData::Call& given : data.calls) {
+    Call call{code.function(given.function), {}, given.memory, {}, {}};
+    for (std::size_t i = 0; i < 3; ++i) call.shape.grid[i] = static_cast<unsigned>(given.grid[i]);
+    call.shape.block = {static_cast<unsigned>(given.threads), 1, 1};
+    const auto in_image = static_cast<std::int64_t>(call.function.attributes().static_shared_bytes);
+    // Static shared memory is in the image already; what is above its limit is asked for at launch.
+    call.shape.shared_bytes =
+        static_cast<std::size_t>(in_image >= given.shared_bytes ? 0 : given.shared_bytes);
+    for (const std::size_t place : given.memory) call.words.push_back(addresses[place]);
+    call.words.insert(call.words.end(), given.words.begin(), given.words.end());
+    for (std::uint64_t& word : call.words) call.arguments.push_back(&word);
+    calls_.push_back(std::move(call));
+  }
+}
+
+void PreparedLaunch::replace_address(std::size_t number, std::uint64_t address) {
+  for (Call& call : calls_) {
+    for (std::size_t i = 0; i < call.memory.size(); ++i)
+      if (call.memory[i] == number) call.words[i] = address;
+  }
+}
+
+void PreparedLaunch::launch(StreamHandle stream) const {
+  for (const Call& call : calls_) call.function.launch(call.shape, call.arguments, stream);
 }
 
 }  // namespace weft

@@ -44,24 +44,54 @@ void check(const ThreadProgram& program, const Target& target) {
   });
 }
 
-/// Prints one program.
+/// Prints one kernel.
 class SourcePrinter {
  public:
-  SourcePrinter(const ThreadProgram& program, const Target& target)
+  SourcePrinter(const ThreadProgram& program, const Target& target, Helpers& helpers)
       : program_(program),
         target_(target),
-        helpers_(program.program.index_bits),
+        helpers_(helpers),
         expressions_(program, names_, helpers_),
         layout_(shared_layout(program)) {}
 
-  std::string print(const std::string& computes) {
+  /// What stands behind the comment and the helpers, which it adds to.
+  std::string print() {
     const std::string head = signature();
     const std::string body = Statements(names_, helpers_, expressions_, layout_).body(program_.program.body);
-    std::string result = comment(computes) + "\n" + helpers_.text() + constants() + head;
+    std::string result = constants() + head;
     if (layout_.is_dynamic)
       result += fmt::format("  extern __shared__ __align__({}) unsigned char shared_memory[];\n",
                             layout_.alignment);
     return result + body + "}\n";
+  }
+
+  std::string comment(const std::string& computes) {
+    std::vector<const ir::Buffer*> read;
+    std::vector<const ir::Buffer*> written;
+    std::vector<const ir::Buffer*> lent;
+    for (const ir::BufferRef& buffer : program_.program.buffers) {
+      if (buffer->access != ir::Access::write) read.push_back(buffer.get());
+      if (buffer->access != ir::Access::read) written.push_back(buffer.get());
+    }
+    for (const ir::BufferRef& buffer : program_.program.workspaces) lent.push_back(buffer.get());
+    const Launch& launch = program_.launch;
+    std::string result = fmt::format("// {}, for {}\n//\n", program_.program.name, target_.name);
+    const auto add = [&](std::string_view label, const std::string& text) {
+      if (!text.empty()) result += commented(fmt::format("{:<10}", label), text);
+    };
+    add("computes", computes);
+    add("reads", list_of(read));
+    add("writes", list_of(written));
+    add("lent", list_of(lent));
+    add("grid", fmt::format("({}, {}, {}) blocks", expressions_.text(launch.grid[0]),
+                            expressions_.text(launch.grid[1]), expressions_.text(launch.grid[2])));
+    add("block", fmt::format("{} thread{}", launch.threads, launch.threads == 1 ? "" : "s"));
+    if (launch.shared_bytes > 0)
+      add("shared", fmt::format("{} bytes, {}", launch.shared_bytes,
+                                layout_.is_dynamic ? "given at launch" : "declared below"));
+    if (expressions_.can_be_contracted())
+      add("compile", "with -fmad=false, or products and sums are rounded once instead of twice");
+    return result;
   }
 
  private:
@@ -126,35 +156,6 @@ class SourcePrinter {
     return result;
   }
 
-  std::string comment(const std::string& computes) {
-    std::vector<const ir::Buffer*> read;
-    std::vector<const ir::Buffer*> written;
-    std::vector<const ir::Buffer*> lent;
-    for (const ir::BufferRef& buffer : program_.program.buffers) {
-      if (buffer->access != ir::Access::write) read.push_back(buffer.get());
-      if (buffer->access != ir::Access::read) written.push_back(buffer.get());
-    }
-    for (const ir::BufferRef& buffer : program_.program.workspaces) lent.push_back(buffer.get());
-    const Launch& launch = program_.launch;
-    std::string result = fmt::format("// {}, for {}\n//\n", program_.program.name, target_.name);
-    const auto add = [&](std::string_view label, const std::string& text) {
-      if (!text.empty()) result += commented(fmt::format("{:<10}", label), text);
-    };
-    add("computes", computes);
-    add("reads", list_of(read));
-    add("writes", list_of(written));
-    add("lent", list_of(lent));
-    add("grid", fmt::format("({}, {}, {}) blocks", expressions_.text(launch.grid[0]),
-                            expressions_.text(launch.grid[1]), expressions_.text(launch.grid[2])));
-    add("block", fmt::format("{} thread{}", launch.threads, launch.threads == 1 ? "" : "s"));
-    if (launch.shared_bytes > 0)
-      add("shared", fmt::format("{} bytes, {}", launch.shared_bytes,
-                                layout_.is_dynamic ? "given at launch" : "declared below"));
-    if (expressions_.can_be_contracted())
-      add("compile", "with -fmad=false, or products and sums are rounded once instead of twice");
-    return result;
-  }
-
   static std::string commented(const std::string& label, const std::string& text) {
     const std::string mark = "//   ";
     std::string lines = wrapped(text, mark.size() + label.size());
@@ -171,7 +172,7 @@ class SourcePrinter {
   const ThreadProgram& program_;
   const Target& target_;
   Names names_;
-  Helpers helpers_;
+  Helpers& helpers_;
   Expressions expressions_;
   SharedLayout layout_;
 };
@@ -185,9 +186,26 @@ SourceLength source_length(const ThreadProgram& program) {
 
 std::string print_cuda_source(const ThreadProgram& program, const Target& target,
                               const std::string& computes) {
-  cuda::check(program, target);
-  const ThreadProgram named{cuda::name_values(program.program), program.launch, program.scheduled};
-  return cuda::SourcePrinter(named, target).print(computes);
+  int index_bits = program.program.index_bits;
+  std::vector<std::pair<const ThreadProgram*, std::string>> kernels{{&program, computes}};
+  for (const auto* list : {&program.ahead, &program.behind}) {
+    for (const ThreadProgram& copying : *list) {
+      const auto& buffers = copying.program.buffers;
+      kernels.emplace_back(&copying,
+                           fmt::format("{}, which is {} transposed", buffers[1]->name, buffers[0]->name));
+      index_bits = std::max(index_bits, copying.program.index_bits);
+    }
+  }
+  cuda::Helpers helpers(index_bits);
+  std::string comments, code;
+  for (const auto& [kernel, says] : kernels) {
+    cuda::check(*kernel, target);
+    const ThreadProgram named{cuda::name_values(kernel->program), kernel->launch, kernel->scheduled};
+    cuda::SourcePrinter printer(named, target, helpers);
+    code += (code.empty() ? "" : "\n") + printer.print();
+    comments += printer.comment(says) + "\n";
+  }
+  return comments + helpers.text() + code;
 }
 
 }  // namespace weft

@@ -53,7 +53,8 @@ void add_code(Json& entry, const Package& package, const TargetGroup& group, con
     entry["threads"] = program.launch.threads;
     entry["shared_bytes"] = program.launch.shared_bytes;
   }
-  entry["workspaces"] = program.program.workspaces.size();
+  entry["workspaces"] = variant.workspaces.size();
+  if (!variant.copying.empty()) entry["launches"] = 1 + variant.copying.size();
   entry["index_bits"] = program.program.index_bits;
   if (variant.assembly) {
     entry["function"] = fmt::format("{}_{}", package.name, variant.symbol);

@@ -6,6 +6,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/processor_level.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
 
@@ -54,7 +55,9 @@ bool can_index(const Kernel& kernel, std::int64_t n) {
       if (elements_at(kernel, *buffer, n) > INT32_MAX) return false;
     }
   }
-  return true;
+  return std::ranges::all_of(program.transposed, [&](const ir::Transposition& each) {
+    return elements_at(kernel, *each.given, n) <= INT32_MAX;
+  });
 }
 
 /// The open size of the kernels: where it stands in the operands and indices, and what each kernel has there.
@@ -172,38 +175,91 @@ void name_fields(Package& package) {
     package.scalars.push_back({unique(field_name(scalar)), scalar, dtype});
 }
 
-std::vector<Parameter> parameters_of(const Package& package, const Kernel& kernel, const Packing& packing) {
-  const ir::Program& program = kernel.lowered().program;
-  const std::string& sparse = package.algorithm.sparse_operand()->name;
-  std::vector<Parameter> parameters;
-  for (const ir::BufferRef& buffer : program.buffers) {
+/// Where the arguments of a variant's kernels come from.
+class Parameters {
+ public:
+  Parameters(const Package& package, const Kernel& kernel, const Packing& packing)
+      : package_(package), kernel_(kernel), packing_(packing) {}
+
+  void add_to(Variant& variant) const {
+    const ThreadProgram& lowered = kernel_.lowered();
+    variant.workspaces = lowered.program.workspaces;
+    for (const ir::Transposition& each : lowered.program.transposed)
+      variant.workspaces.push_back(each.ordered);
+    for (const ir::BufferRef& buffer : lowered.program.buffers)
+      variant.parameters.push_back(transposed(buffer->name) ? copy_of(*transposed(buffer->name))
+                                                            : given(buffer->name));
+    for (std::size_t i = 0; i < lowered.program.workspaces.size(); ++i)
+      variant.parameters.push_back({Parameter::From::workspace, static_cast<int>(i)});
+    add_numbers(lowered.program, variant.parameters);
+    for (const auto* list : {&lowered.ahead, &lowered.behind}) {
+      for (const ThreadProgram& copying : *list)
+        variant.copying.push_back({&copying, list == &lowered.behind, arguments_of(copying.program)});
+    }
+  }
+
+ private:
+  const ir::Program& program() const { return kernel_.lowered().program; }
+
+  const ir::Transposition* transposed(const std::string& name) const {
+    const auto found = std::ranges::find(program().transposed, name,
+                                         [](const ir::Transposition& each) { return each.given->name; });
+    return found == program().transposed.end() ? nullptr : &*found;
+  }
+
+  Parameter copy_of(const ir::Transposition& transposition) const {
+    const auto number = &transposition - program().transposed.data();
+    return {Parameter::From::workspace,
+            static_cast<int>(program().workspaces.size()) + static_cast<int>(number)};
+  }
+
+  /// An operand or an array of the weights.
+  Parameter given(const std::string& name) const {
     Parameter parameter;
-    for (std::size_t i = 0; i < package.operands.size(); ++i) {
-      if (package.operand(package.operands[i]).name == buffer->name) parameter.index = static_cast<int>(i);
+    for (std::size_t i = 0; i < package_.operands.size(); ++i) {
+      if (package_.operand(package_.operands[i]).name == name) parameter.index = static_cast<int>(i);
     }
-    for (const SparseTensor::NamedArray& array : packing.weights->arrays()) {
-      if (array_buffer_name(sparse, array.name) == buffer->name)
-        parameter = {Parameter::From::tensor, packing.tensor_of(array.name)};
+    const std::string& sparse = package_.algorithm.sparse_operand()->name;
+    for (const SparseTensor::NamedArray& array : packing_.weights->arrays()) {
+      if (array_buffer_name(sparse, array.name) == name)
+        parameter = {Parameter::From::tensor, packing_.tensor_of(array.name)};
     }
-    parameters.push_back(parameter);
+    return parameter;
   }
-  for (std::size_t i = 0; i < program.workspaces.size(); ++i)
-    parameters.push_back({Parameter::From::workspace, static_cast<int>(i)});
-  for (const ir::Variable& scalar : program.scalars) {
-    const auto found = std::ranges::find(package.scalars, scalar.name, &ScalarField::name);
-    internal_check(found != package.scalars.end(),
-                   "a scalar that the algorithm does not have: " + scalar.name);
-    parameters.push_back({Parameter::From::scalar, static_cast<int>(found - package.scalars.begin()), 1,
-                          static_cast<int>(size_of(scalar.dtype))});
+
+  std::vector<Parameter> arguments_of(const ir::Program& copying) const {
+    std::vector<Parameter> parameters;
+    for (const ir::BufferRef& buffer : copying.buffers)
+      parameters.push_back(transposed(buffer->name) ? given(buffer->name) : copy_called(buffer->name));
+    add_numbers(copying, parameters);
+    return parameters;
   }
-  for (const ir::Variable& extent : program.extents) {
-    // What a size of 1'000'000 multiples becomes tells the divisor.
-    constexpr std::int64_t probe = std::int64_t{1} << 20;
-    parameters.push_back(
-        {Parameter::From::size, 0, probe / evaluated(kernel, ir::variable(extent.name), probe)});
+
+  Parameter copy_called(const std::string& name) const {
+    const auto found = std::ranges::find(program().transposed, name, ir::name_of_copy);
+    return copy_of(*found);
   }
-  return parameters;
-}
+
+  void add_numbers(const ir::Program& of, std::vector<Parameter>& parameters) const {
+    for (const ir::Variable& scalar : of.scalars) {
+      const auto found = std::ranges::find(package_.scalars, scalar.name, &ScalarField::name);
+      internal_check(found != package_.scalars.end(),
+                     "a scalar that the algorithm does not have: " + scalar.name);
+      parameters.push_back({Parameter::From::scalar, static_cast<int>(found - package_.scalars.begin()), 1,
+                            static_cast<int>(size_of(scalar.dtype))});
+    }
+    for (const ir::Variable& extent : of.extents) {
+      // What a size of 1'000'000 multiples becomes tells the divisor.
+      constexpr std::int64_t probe = std::int64_t{1} << 20;
+      parameters.push_back(
+          {Parameter::From::size, 0, probe / evaluated(kernel_, ir::variable(extent.name), probe)});
+    }
+  }
+
+  const Package& package_;
+  const Kernel& kernel_;
+  const Packing& packing_;
+};
 
 const Packing& packing_of(const Package& package, const Kernel& kernel) {
   for (const auto* list : {&package.packings, &package.aliases}) {
@@ -348,7 +404,7 @@ Package describe(const std::vector<PackageKernel>& kernels, const ExportOptions&
   describe_weights(package, kernels);
   for (TargetGroup& group : package.targets) {
     for (Variant& variant : group.variants) {
-      variant.parameters = parameters_of(package, *variant.kernel, packing_of(package, *variant.kernel));
+      Parameters(package, *variant.kernel, packing_of(package, *variant.kernel)).add_to(variant);
       if (!group.is_cpu()) continue;
       const std::string entry = fmt::format("{}_{}", package.name, variant.symbol);
       variant.assembly = llvm_backend::assembly_for(variant.kernel->lowered(), group.target->processor,

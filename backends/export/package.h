@@ -50,6 +50,13 @@ struct Parameter {
   int bytes = 8;             ///< as the kernel takes it
 };
 
+/// A launch that copies an operand for a kernel.
+struct Copying {
+  const ThreadProgram* program = nullptr;
+  bool is_behind = false;
+  std::vector<Parameter> parameters;
+};
+
 struct Variant {
   const Kernel* kernel = nullptr;
   Range range;
@@ -57,6 +64,8 @@ struct Variant {
   std::function<double(std::int64_t size)> microseconds = {};
   std::string symbol;  ///< "sm_80_0", "x86_64_v3_0", "aarch64_0"
   std::vector<Parameter> parameters;
+  std::vector<Copying> copying;
+  std::vector<ir::BufferRef> workspaces;              ///< those of the program, and the copies of operands
   std::optional<llvm_backend::CpuAssembly> assembly;  ///< for processors alone
   bool has_cubin = false;
   bool has_ptx = false;

@@ -106,6 +106,26 @@ std::map<std::string, std::string> size_names(const Kernel& kernel) {
   return names;
 }
 
+/// The launches that copy operands for the kernel.
+std::string copying_of(const Package& package, const Variant& variant,
+                       const std::map<std::string, std::string>& names) {
+  std::string functions, rows;
+  for (std::size_t i = 0; i < variant.copying.size(); ++i) {
+    const Copying& copying = variant.copying[i];
+    const std::string symbol = fmt::format("{}_{}", variant.symbol, i);
+    functions += fmt::format("static const {}_argument copied_{}[] = {{\n", package.name, symbol);
+    for (const Parameter& parameter : copying.parameters) functions += argument(package, parameter);
+    functions += fmt::format("}};\nstatic int64_t tiles_{}(int64_t n) {{\n  (void)n;\n  return {};\n}}\n",
+                             symbol, c_expression(copying.program->launch.grid[0], names));
+    rows += fmt::format("    {{\"{}\", {}, {}, copied_{}, tiles_{}, {}}},\n", copying.program->program.name,
+                        copying.program->launch.threads, copying.parameters.size(), symbol, symbol,
+                        copying.is_behind ? 1 : 0);
+  }
+  if (rows.empty()) return {};
+  return fmt::format("{}static const {}_copying copying_{}[] = {{\n{}}};\n", functions, package.name,
+                     variant.symbol, rows);
+}
+
 /// What a launch of the kernel is given.
 std::string kernel_of(const Package& package, const Variant& variant, Words words) {
   const ThreadProgram& program = variant.kernel->lowered();
@@ -120,7 +140,7 @@ std::string kernel_of(const Package& package, const Variant& variant, Words word
   for (std::size_t i = 0; i < 3; ++i)
     words["SHAPE"] +=
         fmt::format("  shape->grid[{}] = {};\n", i, c_expression(program.launch.grid[i], names));
-  const auto& workspaces = program.program.workspaces;
+  const auto& workspaces = variant.workspaces;
   words["CLEARED"] = workspaces.empty() ? "0" : "";
   for (std::size_t i = 0; i < workspaces.size(); ++i) {
     const ir::Buffer& buffer = *workspaces[i];
@@ -131,7 +151,7 @@ std::string kernel_of(const Package& package, const Variant& variant, Words word
                           c_expression(buffer.strides[d], names));
     words["SHAPE"] += fmt::format("  shape->workspace[{}] = ({}) * {};\n", i, last, size_of(buffer.dtype));
   }
-  return filled("tables_kernel.c", words) + "\n";
+  return copying_of(package, variant, names) + filled("tables_kernel.c", words) + "\n";
 }
 
 void add_kernels(const Package& package, Words& words) {
@@ -150,8 +170,9 @@ void add_kernels(const Package& package, Words& words) {
                            program.program.name, image(v.has_cubin, "cubin"), image(v.has_ptx, "ptx"),
                            program.launch.threads, program.launch.shared_bytes);
       lists +=
-          fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}{3}}},\n", v.parameters.size(),
-                      v.symbol, program.program.workspaces.size(), print_cpu_code(package, group, v));
+          fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}, {3}, {4}{5}}},\n",
+                      v.parameters.size(), v.symbol, v.workspaces.size(), v.copying.size(),
+                      v.copying.empty() ? "NULL" : "copying_" + v.symbol, print_cpu_code(package, group, v));
     }
     lists += "};\n\n";
     words["TARGET_ROWS"] +=

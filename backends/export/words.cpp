@@ -115,10 +115,14 @@ Words words_of(const Package& package) {
   words["SET_COUNT"] = std::to_string(package.packings.size());
   words["TARGET_COUNT"] = std::to_string(package.targets.size() + (package.has_cpu() ? 1 : 0));
   words["MOST_VARIANTS"] = std::to_string(package.ranges.size());
-  words["MOST_WORKSPACES"] = std::to_string(
-      most_of(package, [](const Variant& v) { return v.kernel->lowered().program.workspaces.size(); }));
-  words["MOST_ARGUMENTS"] =
-      std::to_string(most_of(package, [](const Variant& v) { return v.parameters.size(); }));
+  words["MOST_WORKSPACES"] =
+      std::to_string(most_of(package, [](const Variant& v) { return v.workspaces.size(); }));
+  words["MOST_COPYING"] = std::to_string(most_of(package, [](const Variant& v) { return v.copying.size(); }));
+  words["MOST_ARGUMENTS"] = std::to_string(most_of(package, [](const Variant& v) {
+    std::size_t most = v.parameters.size();
+    for (const Copying& copying : v.copying) most = std::max(most, copying.parameters.size());
+    return most;
+  }));
   std::size_t levels = 1;
   for (const Packing& packing : package.packings) levels = std::max(levels, packing.weights->levels().size());
   words["MOST_LEVELS"] = std::to_string(levels);

@@ -265,9 +265,7 @@ std::size_t end_of_header(const std::string& ptx) {
   return place + last.size();
 }
 
-}  // namespace
-
-std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
+std::string emit_one(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
   const Effort effort = effort_for(program);
   if (!effort.straight_line) check_length_before(program);
   check_choices(program);
@@ -278,12 +276,30 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   return with_streamed_results(with_cluster(generation.text(observer), program), program);
 }
 
+/// With the kernels that copy operands, in front of it.
+std::string with_copying(std::string ptx, const ThreadProgram& program, const Target& target) {
+  for (const auto* list : {&program.behind, &program.ahead}) {
+    for (const ThreadProgram& each : *list) {
+      const std::string copying = emit_one(each, target, {});
+      ptx.insert(end_of_header(ptx), copying, end_of_header(copying));
+    }
+  }
+  return ptx;
+}
+
+}  // namespace
+
+std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
+  return with_copying(emit_one(program, target, observer), program, target);
+}
+
 std::string emit_entry_ptx(const PiecedProgram& pieced, const Target& target) {
   Generation generation(pieced.whole, pieced.whole.program.body, target,
                         {.straight_line = true, .huge = true});
   Emitter emitter(generation.module(), pieced.whole, generation.capabilities());
   annotate(generation.module(), *emitter.emit_around(pieced).entry, pieced.whole, target);
-  return with_streamed_results(without_numbers_of_calls(generation.text()), pieced.whole);
+  return with_copying(with_streamed_results(without_numbers_of_calls(generation.text()), pieced.whole),
+                      pieced.whole, target);
 }
 
 std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> pieces,

@@ -16,10 +16,10 @@ namespace weft::llvm_backend {
 /// Told at the end of each stage of emit_ptx which one it was: "emit", "optimize", "generate".
 using StageObserver = std::function<void(std::string_view stage)>;
 
-/// PTX with one entry, called as the program, whose parameters are the buffers, workspaces, scalars and
-/// extents in the program's order; extents and integers are index_bits wide, addresses must be multiples
-/// of 16. The text depends on nothing but the arguments. UserError when the target is no GPU or lacks an
-/// instruction that the program calls.
+/// PTX with an entry, called as the program, and one for each kernel that copies an operand. Parameters are
+/// the buffers, workspaces, scalars and extents in the program's order; extents and integers are index_bits
+/// wide, addresses must be multiples of 16. The text depends on nothing but the arguments. UserError when the
+/// target is no GPU or lacks an instruction that the program calls.
 std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer = {});
 
 /// The same kernel as several modules that are to be linked: the entry, which calls the pieces, and any share

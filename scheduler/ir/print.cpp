@@ -285,6 +285,9 @@ std::string print(const Program& program, const std::string& marked) {
   for (const ConstantBuffer& constant : program.constants)
     printer.line(1,
                  fmt::format("constant {} = {}", declaration(*constant.buffer), shortly(constant.numbers)));
+  for (const Transposition& each : program.transposed)
+    printer.line(1, each.is_output ? fmt::format("transposed behind it: {}", declaration(*each.given))
+                                   : fmt::format("transposed ahead of it: {}", declaration(*each.given)));
   if (program.roles)
     printer.line(1, fmt::format("roles: {} warps copy ({} registers), the others compute ({})",
                                 program.roles->producers, program.roles->producer_registers,

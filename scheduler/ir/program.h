@@ -35,6 +35,14 @@ struct Cluster {
   std::vector<std::string> arrays;  ///< whose tiles are copied once for all blocks of a cluster
 };
 
+/// An operand that is given or asked for with its dimensions in the other order than the kernel reads or
+/// writes them: it is copied by a launch of its own, into or out of memory that the caller lends.
+struct Transposition {
+  BufferRef given;    ///< as the caller has it, [n, k]
+  BufferRef ordered;  ///< as the kernel has it, [k, n]: one of the program's buffers, called the same
+  bool is_output = false;
+};
+
 /// With 32-bit indices, buffers and extents stay below this: the room above it is for tiles that reach past
 /// the end of a dimension.
 constexpr std::int64_t largest_32_bit_extent = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
@@ -52,6 +60,7 @@ struct Program {
   std::vector<Knob> knobs;                ///< open knobs; none may be left when the program is compiled
   std::optional<WarpRoles> roles;         ///< a promise of specialize_warps, kept by the pass of that name
   std::optional<Cluster> cluster;         ///< a promise of multicast, kept by the pass specialize_warps
+  std::vector<Transposition> transposed;  ///< in the order of the steps; the copies of inputs run ahead
   /// Blocks that a multiprocessor is to hold at a time, among which its registers are shared out; 0: the
   /// assembler chooses.
   std::int64_t resident_blocks = 0;

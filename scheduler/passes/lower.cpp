@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/settled.h>
 #include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/cluster_copies.h>
@@ -136,9 +137,24 @@ void require_constant_arrays(const ir::Program& program) {
 
 }  // namespace
 
-ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer,
+namespace {
+
+/// The kernels that copy operands, with indices as wide as those of the program.
+void lower_copying(ThreadProgram& result, const Target& target, const PassObserver& observer) {
+  const ir::Program& program = result.program;
+  for (std::size_t i = 0; i < program.transposed.size(); ++i) {
+    const ir::Transposition& each = program.transposed[i];
+    (each.is_output ? result.behind : result.ahead)
+        .push_back(lower(ir::copying_program(program, each, i), target, observer));
+  }
+}
+
+}  // namespace
+
+ThreadProgram lower(const ir::Program& given, const Target& target, const PassObserver& observer,
                     Arrivals arrivals) {
-  require_no_knobs(program);
+  require_no_knobs(given);
+  const ir::Program program = target.is_gpu() ? given : ir::with_copies_inside(given);
   ThreadProgram result{.program = {}, .launch = {}, .scheduled = program.body};
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
@@ -194,7 +210,9 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   result.program = pipeline.take();
   result.program.index_bits = index_bits_of(result.program);
   require_constant_arrays(result.program);
-  if (target.is_gpu()) result.launch.shared_bytes = shared_bytes_of(result.program);
+  if (!target.is_gpu()) return result;
+  result.launch.shared_bytes = shared_bytes_of(result.program);
+  lower_copying(result, target, observer);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 namespace weft {
 
@@ -37,6 +38,8 @@ struct ThreadProgram {
   ir::Program program;
   Launch launch;
   ir::Stmt scheduled;  ///< the body as the schedule left it: passes make loops that no step can name
+  /// For a GPU: launches of their own, of kernels with two buffers and the extents of the program.
+  std::vector<ThreadProgram> ahead = {}, behind = {};
 };
 
 /// Who tells producers that a warp has read a tile. One lane does for its warp; that every lane does costs

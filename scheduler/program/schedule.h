@@ -250,6 +250,11 @@ class Schedule {
   Schedule& stream_results(Placed<std::string> tensor) {
     return step("stream_results", {{{}, tensor.value}}, tensor.place);
   }
+  /// `.transpose("B")`: a matrix that is given as [n, k] is read as [k, n], or an output [n, m] written as
+  /// [m, n]. A launch of its own copies it, ahead of the kernel or behind it.
+  Schedule& transpose(Placed<std::string> tensor) {
+    return step("transpose", {{{}, tensor.value}}, tensor.place);
+  }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
   /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
@@ -317,6 +322,7 @@ class Schedule {
                     (detail::takes<void(OneTensor, LoopName), Given...>))
   WEFT_STEP_REFUSED(resident, ".resident(blocks = 1)", (detail::takes<void(Placed<NamedArgument>), Given...>))
   WEFT_STEP_REFUSED(stream_results, ".stream_results(\"C\")", (detail::takes<void(OneTensor), Given...>))
+  WEFT_STEP_REFUSED(transpose, ".transpose(\"B\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(split_k, ".split_k(k, groups = 8)",
                     (detail::takes<void(LoopGiven, NamedArgument), Given...> ||
                      detail::takes<void(LoopGiven, NamedArgument, NamedArgument), Given...>))

@@ -93,7 +93,10 @@ struct Trials::State {
   }
 
   OutputCheck& checks() {
-    Array output(problem.output().dtype, problem.tensors.at(problem.output().name).shape());
+    std::vector<std::int64_t> shape = problem.tensors.at(problem.output().name).shape();
+    // As libraries leave it.
+    if (problem.has_output_across()) std::ranges::reverse(shape);
+    Array output(problem.output().dtype, shape);
     if (output_check->wants_trusted() && trusted.get(output)) output_check->trust(std::move(output));
     return *output_check;
   }

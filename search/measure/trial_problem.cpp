@@ -21,6 +21,7 @@ const TensorAccess& factor_of(const Algorithm& algorithm, std::size_t operand) {
   return *std::ranges::find(algorithm.factors, operand, &TensorAccess::operand);
 }
 
+/// A product of two matrices and nothing more, in either layout.
 bool is_plain_product(const Algorithm& algorithm) {
   if (algorithm.name != "spmm" || algorithm.result.kind != Term::Kind::sum) return false;
   for (const Operand& operand : algorithm.operands) {
@@ -30,6 +31,22 @@ bool is_plain_product(const Algorithm& algorithm) {
     }
   }
   return algorithm.operands.size() == 3;
+}
+
+/// Whether the first dimension of the operand counts columns of the product, as B[n, k] and C[n, m] do.
+bool begins_with_columns(const Algorithm& algorithm, const TensorAccess& access) {
+  const std::string* first = access.indices.front().plain();
+  return first != nullptr && *first == product_loops(algorithm).columns;
+}
+
+/// The matrix with its dimensions exchanged.
+Array transposed(const Array& matrix) {
+  const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
+  Array result(matrix.dtype(), {columns, rows});
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < columns; ++column)
+      result.set(column * rows + row, matrix.get(row * columns + column));
+  return result;
 }
 
 Record::Pattern pattern_of(const WeightMatrix& matrix) {
@@ -71,6 +88,10 @@ ProblemSummary TrialProblem::summary() const {
   return summary_of(what.algorithm, *what.matrix, what.format);
 }
 
+bool TrialProblem::has_output_across() const {
+  return begins_with_columns(what.algorithm, what.algorithm.output);
+}
+
 std::optional<Workload> TrialProblem::workload() const {
   if (!is_plain_product(what.algorithm)) return std::nullopt;
   return product();
@@ -81,11 +102,11 @@ std::optional<Workload> TrialProblem::product() const {
   if (loops.dense.empty() || what.algorithm.factors.size() != 2) return std::nullopt;
   const Array& b = tensors.at(loops.dense);
   const std::size_t dense = dense_operand(what.algorithm);
-  const std::string* first = factor_of(what.algorithm, dense).indices.front().plain();
-  const bool sums_rows = first != nullptr && what.algorithm.index(*first).reduction;
+  const bool across = begins_with_columns(what.algorithm, factor_of(what.algorithm, dense));
   const bool plain_type = b.dtype() == output().dtype && what.algorithm.operands[dense].strides.empty();
-  if (!sums_rows || !plain_type || b.shape() != std::vector{what.matrix->columns, columns})
-    return std::nullopt;
+  std::vector<std::int64_t> shape{what.matrix->columns, columns};
+  if (across) std::ranges::reverse(shape);
+  if (!plain_type || b.shape() != shape) return std::nullopt;
   Workload workload;
   workload.problem.id = "1";
   workload.problem.m = what.matrix->rows;
@@ -95,7 +116,8 @@ std::optional<Workload> TrialProblem::product() const {
   workload.dtype = output().dtype;
   workload.matrix = *what.matrix;
   workload.source = what.matrix->origin;
-  workload.b = std::make_shared<const Array>(b);
+  // Libraries multiply either as fast as the other.
+  workload.b = std::make_shared<const Array>(across ? transposed(b) : b);
   return workload;
 }
 
@@ -129,7 +151,7 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
                           {"acc", std::string(name_of(problem.what.algorithm.accumulator))},
                           {"algorithm", problem.what.algorithm.text()}};
   // Extents that the three sizes do not say: those of a convolution.
-  if (!is_plain_product(problem.what.algorithm)) {
+  if (!is_plain_product(problem.what.algorithm) || problem.has_output_across()) {
     for (const IndexVariable& index : problem.what.algorithm.indices)
       if (index.extent.is_static()) record.problem.sizes["extent_" + index.name] = index.extent.value;
   }
@@ -173,7 +195,8 @@ OutputCheck::OutputCheck(TrialProblem& problem, double budget)
 OutputCheck::Found OutputCheck::check(const Array& output) const {
   if (checker_) {
     const DenseType arithmetic = dense_type_of(output.dtype()).value_or(DenseType::f32);
-    const Check found = checker_->check(output, arithmetic, true);
+    const Check found =
+        checker_->check(problem_->has_output_across() ? transposed(output) : output, arithmetic, true);
     return {{found.relative, 0, found.rows, found.against_trusted}, found.reason};
   }
   const Verification found = verify(problem_->what.algorithm, output, *reference_);

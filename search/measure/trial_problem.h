@@ -32,6 +32,8 @@ struct TrialProblem {
   ProblemSummary summary() const;
   /// A plain product as the contestants of a measurement compute it; nothing for other algorithms.
   std::optional<Workload> workload() const;
+  /// Whether the output of a product is C[n, m], where a workload's is [m, n].
+  bool has_output_across() const;
   /// The product alone, without what follows the sum: what a library computes of a linear layer at least.
   /// Nothing for algorithms that are no product of two matrices, C[m, n] = f(sum of A[m, k] B[k, n]), as they
   /// lie in memory.

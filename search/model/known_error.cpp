@@ -99,11 +99,24 @@ constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
     {"v_n_m", true, true, {0.7, 1.5}},
 }};
 
-/// What columns that lie apart in memory cost: the model takes them for neighbours. Medians of six products
-/// on an H100 (docs/measurements/choice.md); what an output adds to an input that does is within its spread.
-double cost_of_layout(const ProblemSummary& problem) {
+/// What columns that lie apart in memory cost the default schedule, which reads them so: the model takes them
+/// for neighbours. Medians of six products on an H100 (docs/measurements/choice.md).
+double cost_of_layout(const ProblemSummary& problem, std::string_view recipe) {
   constexpr double of_input = 9.8, of_output = 1.6;
+  if (recipe != "default") return 1;
   return problem.input_across ? of_input : problem.output_across ? of_output : 1;
+}
+
+/// Microseconds of the launches that transpose operands for the other recipes, by six products on an H200.
+double time_of_transposing(const ProblemSummary& problem, std::string_view recipe) {
+  constexpr double launch = 1.3, bytes_of_microsecond = 3.5e6;
+  if (recipe == "default") return 0;
+  const double bytes = 2.0 * static_cast<double>(size_of(problem.dtype));
+  const auto of = [&](bool across, double elements) {
+    return across ? launch + elements * bytes / bytes_of_microsecond : 0;
+  };
+  return of(problem.input_across, static_cast<double>(problem.dense_elements)) +
+         of(problem.output_across, static_cast<double>(problem.m) * static_cast<double>(problem.n));
 }
 
 bool lies_across(const ProblemSummary& problem) {
@@ -150,8 +163,9 @@ double modelled_time(const ProblemSummary& problem, const Format& format, std::s
     return cpu_time(problem, format) * (recipe == "cpu_code" ? of_code : 1) *
            bound_of(problem, recipe, point, target, ceilings).microseconds / usual;
   }
-  return cost_of_layout(problem) * usual_error_of_bound(problem, format, recipe, point) *
-         bound_of(problem, recipe, point, target, ceilings).microseconds;
+  return time_of_transposing(problem, recipe) +
+         cost_of_layout(problem, recipe) * usual_error_of_bound(problem, format, recipe, point) *
+             bound_of(problem, recipe, point, target, ceilings).microseconds;
 }
 
 bool has_learnt_times(std::string_view recipe, const Target& target) {
@@ -164,8 +178,9 @@ double expected_time(const ProblemSummary& problem, const Format& format, std::s
     return modelled_time(problem, format, recipe, point, target, ceilings);
   const Bound bound = bound_of(problem, recipe, point, target, ceilings);
   const double modelled = usual_error_of_bound(problem, format, recipe, point) * bound.microseconds;
-  return cost_of_layout(problem) * modelled *
-         shipped_times().correction({problem, format, recipe, point, bound, modelled});
+  return time_of_transposing(problem, recipe) +
+         cost_of_layout(problem, recipe) * modelled *
+             shipped_times().correction({problem, format, recipe, point, bound, modelled});
 }
 
 std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, const Format& format,

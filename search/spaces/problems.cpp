@@ -104,17 +104,35 @@ std::optional<ImageLayout> layout_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<ProductLayout> product_layout_named(std::string_view name) {
+  if (name == "kn") return ProductLayout::kn;
+  if (name == "nk") return ProductLayout::nk;
+  return std::nullopt;
+}
+
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,
                          CallPlace place) {
+  return spmm_algorithm(std::move(m), std::move(k), std::move(n), dtype, epilogue, ProductLayout::kn, place);
+}
+
+Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,
+                         ProductLayout layout, CallPlace place) {
   return user_call(place, [&] {
+    const bool outer = layout == ProductLayout::kn;
+    const auto ordered = [outer](auto first, auto second) {
+      if (!outer) std::swap(first, second);
+      return std::vector{first, second};
+    };
     Algorithm algorithm;
     algorithm.name = "spmm";
     algorithm.accumulator = accumulator_of(dtype);
-    algorithm.indices = {{"m", m, false}, {"n", n, false}, {"k", k, true}};
+    algorithm.indices = ordered(IndexVariable{"m", m, false}, IndexVariable{"n", n, false});
+    algorithm.indices.push_back({"k", k, true});
     algorithm.operands = {{"A", dtype, {m, k}, {}, Storage::sparse},
-                          {"B", dtype, {k, n}, {}, Storage::dense}};
-    algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, {plain("k"), plain("n")}}};
-    finish(algorithm, {"C", dtype, {m, n}, {}, Storage::dense}, {plain("m"), plain("n")}, "m", epilogue);
+                          {"B", dtype, ordered(k, n), {}, Storage::dense}};
+    algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, ordered(plain("k"), plain("n"))}};
+    finish(algorithm, {"C", dtype, ordered(m, n), {}, Storage::dense}, ordered(plain("m"), plain("n")), "m",
+           epilogue);
     return algorithm;
   });
 }

@@ -29,6 +29,18 @@ struct Epilogue {
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {},
                          CallPlace place = {});
 
+/// Which dimension of a product's operands is the outer one.
+enum class ProductLayout : std::uint8_t {
+  kn,  ///< B[k, n] and C[m, n]: columns of the product lie beside one another
+  nk,  ///< B[n, k] and C[n, m]: features do, as frameworks have them
+};
+/// "kn"
+std::optional<ProductLayout> product_layout_named(std::string_view name);
+
+/// The same as above with operands in a layout.
+Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,
+                         ProductLayout layout, CallPlace place = {});
+
 /// Which of batch, channels, height and width follow one another in memory. chwn has the batch innermost, as
 /// Huang et al., "Shfl-BW" (DAC 2022), section IV: then a convolution is a product whose rows are contiguous.
 enum class ImageLayout : std::uint8_t { nchw, nhwc, chwn };

@@ -36,14 +36,13 @@ struct FlagOfOperations {
 };
 constexpr std::string_view products = "spmm or linear";
 constexpr std::string_view convolutions = "conv2d";
-constexpr std::array<FlagOfOperations, 8> flags_of_operations{{{"--n", products},
+constexpr std::array<FlagOfOperations, 7> flags_of_operations{{{"--n", products},
                                                                {"--filter", convolutions},
                                                                {"--image", convolutions},
                                                                {"--batch", convolutions},
                                                                {"--pad", convolutions},
                                                                {"--stride", convolutions},
-                                                               {"--dilation", convolutions},
-                                                               {"--layout", convolutions}}};
+                                                               {"--dilation", convolutions}}};
 
 /// What is given without an effect would be a mistake that nobody sees.
 void refuse_idle_flags(const ProblemOptions& options) {
@@ -158,16 +157,28 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   c.stride = pair_of(options.stride, "--stride");
   c.dilation = pair_of(options.dilation, "--dilation");
   c.batch = options.batch;
-  const auto layout = layout_named(options.layout);
-  if (!layout) throw UserError("there is no such layout", "--layout", options.layout, "nchw, nhwc or chwn");
+  const auto layout = layout_named(options.layout.empty() ? name_of(c.layout) : options.layout);
+  if (!layout)
+    throw UserError("images have no such layout", "--layout", options.layout, "nchw, nhwc or chwn");
   c.layout = *layout;
   return c;
+}
+
+ProductLayout product_layout_of(const ProblemOptions& options) {
+  const auto layout = product_layout_named(options.layout.empty() ? "kn" : options.layout);
+  if (layout && (options.layout.empty() || options.op != "spmv")) return *layout;
+  throw UserError("a product has no such layout", "--layout",
+                  fmt::format("{} with --op {}", options.layout, options.op),
+                  options.op == "spmv" ? "no --layout: one column lies the same way in all of them"
+                                       : "kn (operands [k, n] and [m, n]) or nk ([n, k] and [n, m], as "
+                                         "frameworks have them); nchw, nhwc and chwn with --op conv2d");
 }
 
 Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
   refuse_idle_flags(options);
   if (options.op == "conv2d")
     return algorithm_of_image(convolution_of(options, matrix), dtype, epilogue_of(options), options.image);
+  const ProductLayout layout = product_layout_of(options);
   if (options.op == "spmv")
     return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
   if (options.n < 1)
@@ -176,7 +187,7 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
                     "--n 256, at least 1");
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
-  return spmm_algorithm(matrix.rows, matrix.columns, options.n, dtype, epilogue);
+  return spmm_algorithm(matrix.rows, matrix.columns, options.n, dtype, epilogue, layout);
 }
 
 std::vector<std::int64_t> static_shape(const Operand& operand) {
@@ -228,6 +239,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   add_option(app, "--tensor", options.tensor, "which tensor of it", "NAME");
   add_option(app, "--n", options.n, "columns of a product", "N");
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
+  add_option(app, "--layout", options.layout, "kn or nk; nchw, nhwc, chwn");
   add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
   begin_group(app, "Operands");
@@ -245,7 +257,6 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   add_option(app, "--pad", options.pad, "one number or 1x2");
   add_option(app, "--stride", options.stride, "one number or 1x2");
   add_option(app, "--dilation", options.dilation, "one number or 1x2");
-  add_option(app, "--layout", options.layout, "nchw, nhwc, chwn");
   begin_group(app, "Schedule");
   add_option(app, "--recipe", options.recipe, "see weft recipes");
   add_option(app, "--schedule", options.schedule, "JSON of weft tune", "FILE");

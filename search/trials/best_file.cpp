@@ -89,10 +89,13 @@ std::string devices_of(const std::string& target) {
   return fmt::format("--target {}, --device cuda or sim:{}", target, target);
 }
 
-/// Which layout of images the first algorithm has and the second one has not.
+/// Which layout the first algorithm has and the second one has not.
 std::string layout_option(const std::string& tuned, const std::string& asked) {
-  for (const auto& [output, layout] :
-       {std::pair{"C[b, f, p, q] ", "nchw"}, {"C[b, p, q, f] ", "nhwc"}, {"C[f, p, q, b] ", "chwn"}}) {
+  for (const auto& [output, layout] : {std::pair{"C[b, f, p, q] ", "nchw"},
+                                       {"C[b, p, q, f] ", "nhwc"},
+                                       {"C[f, p, q, b] ", "chwn"},
+                                       {"C[m, n] ", "kn"},
+                                       {"C[n, m] ", "nk"}}) {
     if (tuned.starts_with(output) && !asked.starts_with(output)) return std::string("--layout ") + layout;
   }
   return {};

@@ -55,7 +55,9 @@ struct Expected {
 /// Rows at equal distances, of a plain product.
 Expected sampled(const TrialProblem& problem, double tolerance_of_sum) {
   const WeightMatrix& matrix = *problem.what.matrix;
-  const Array& b = problem.tensors.at("B");
+  const std::shared_ptr<const Array> dense = problem.workload()->b;
+  const Array& b = *dense;
+  const bool across = problem.has_output_across();
   const std::int64_t columns = problem.columns;
   const double all = static_cast<double>(matrix.stored()) * static_cast<double>(columns);
   const auto affordable =
@@ -76,7 +78,7 @@ Expected sampled(const TrialProblem& problem, double tolerance_of_sum) {
       }
     }
     for (std::int64_t n = 0; n < columns; ++n) {
-      expected.places.push_back(row * columns + n);
+      expected.places.push_back(across ? n * matrix.rows + row : row * columns + n);
       expected.allowed.push_back(magnitudes[n] * tolerance_of_sum);
     }
     expected.values.insert(expected.values.end(), sums.begin(), sums.end());
@@ -134,12 +136,22 @@ class Writing {
       arrays += fmt::format("{}{{{}, {}}}", arrays.empty() ? "" : ", ", file, one.bytes);
     }
     before_ += fmt::format("static const struct array arrays_{}[] = {{{}}};\n", count_, arrays);
-    before_ += fmt::format("static const uint64_t words_{}[] = {{{}}};\n", count_,
-                           data.words.empty() ? "0" : fmt::format("{}u", fmt::join(data.words, "u, ")));
-    rows_ += fmt::format("  {{{}, {}, {{{}}}, {}, {}, arrays_{}, {}, {}, words_{}, {},\n   {}}},\n",
-                         quoted_for_c(image), quoted_for_c(data.function), fmt::join(data.grid, ", "),
-                         data.threads, data.shared_bytes, count_, data.memory.size(), data.output, count_,
-                         data.words.size(), quoted_for_c(middle_of(built.record)));
+    std::string calls;
+    for (std::size_t i = 0; i < data.calls.size(); ++i) {
+      const LaunchData::Call& call = data.calls[i];
+      const std::string symbol = fmt::format("{}_{}", count_, i);
+      before_ +=
+          fmt::format("static const int places_{}[] = {{{}}};\n", symbol, fmt::join(call.memory, ", "));
+      before_ += fmt::format("static const uint64_t words_{}[] = {{{}}};\n", symbol,
+                             call.words.empty() ? "0" : fmt::format("{}u", fmt::join(call.words, "u, ")));
+      calls += fmt::format("  {{{}, {{{}}}, {}, {}, places_{}, {}, words_{}, {}}},\n",
+                           quoted_for_c(call.function), fmt::join(call.grid, ", "), call.threads,
+                           call.shared_bytes, symbol, call.memory.size(), symbol, call.words.size());
+    }
+    before_ += fmt::format("static const struct call calls_{}[] = {{\n{}}};\n", count_, calls);
+    rows_ += fmt::format("  {{{}, calls_{}, {}, arrays_{}, {}, {},\n   {}}},\n", quoted_for_c(image), count_,
+                         data.calls.size(), count_, data.memory.size(), data.output,
+                         quoted_for_c(middle_of(built.record)));
     ++count_;
   }
 

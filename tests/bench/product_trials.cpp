@@ -110,11 +110,10 @@ void ProductTrials::begin(std::unique_ptr<MeasuredProduct> product) {
   product_ = std::move(product);
 }
 
-const Function& ProductTrials::function_of(const StudiedKernel& studied, const LaunchData& data) {
+const Module& ProductTrials::code_of(const StudiedKernel& studied) {
   const auto found = loaded_.find(&studied);
   if (found != loaded_.end()) return found->second;
-  return loaded_.emplace(&studied, loaded_code(*studied.kernel, device_).function(data.function))
-      .first->second;
+  return loaded_.emplace(&studied, loaded_code(*studied.kernel, device_)).first->second;
 }
 
 std::uint64_t ProductTrials::address_of(const LaunchData::Memory& memory,
@@ -198,7 +197,7 @@ Record ProductTrials::trial(const StudiedKernel& studied) {
   std::vector<DeviceMemory> workspaces;
   std::vector<std::uint64_t> addresses;
   for (const LaunchData::Memory& memory : data.memory) addresses.push_back(address_of(memory, workspaces));
-  const PreparedLaunch launch(function_of(studied, data), data, addresses);
+  const PreparedLaunch launch(code_of(studied), data, addresses);
   operands_.at(&product_->c).poison();
   const Clock::time_point begin = Clock::now();
   launch.launch(nullptr);

@@ -55,7 +55,7 @@ class ProductTrials {
   Record trial(const StudiedKernel& studied);
 
  private:
-  const Function& function_of(const StudiedKernel& studied, const LaunchData& data);
+  const Module& code_of(const StudiedKernel& studied);
   std::uint64_t address_of(const LaunchData::Memory& memory, std::vector<DeviceMemory>& workspaces);
   std::string wrong(Record& record);
   std::int64_t differing() const;
@@ -65,7 +65,7 @@ class ProductTrials {
   int rounds_;
   Function compare_;
   DeviceMemory count_;
-  std::map<const StudiedKernel*, Function> loaded_;
+  std::map<const StudiedKernel*, Module> loaded_;
   std::unique_ptr<MeasuredProduct> product_;
   std::map<const Array*, DeviceMemory> operands_;
   DeviceMemory trusted_;  ///< the first output that was right

@@ -33,7 +33,7 @@ check() {
 on_device() { "$@" | tee "$work/smoke.txt" && grep -q "passed, on the device" "$work/smoke.txt"; }
 build() { cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release "${@:3}" && cmake --build "$2" -j 8; }
 
-for name in plain baked grouped blocks image split; do
+for name in plain baked grouped blocks tokens image split; do
   check "build $name, gcc alone" build "$packages/$name" "$work/$name"
   check "smoke $name" on_device "$work/$name/${name}_smoke" "$packages/$name/weights/$name.safetensors"
   check "memcheck smoke $name" compute-sanitizer --error-exitcode 9 \

@@ -107,6 +107,17 @@ void slices() {
   write("slices", schedules, 512);
 }
 
+/// Operands as frameworks have them, which launches of their own transpose.
+void tokens() {
+  const auto weights = layer(70, 96, DType::f32, formats::csr());
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90"})
+    schedules.push_back(
+        sparsert(spmm_algorithm(70, 96, Extent::any("N"), DType::f32, {.bias = true}, ProductLayout::nk),
+                 weights, target_named(target)));
+  write("tokens", schedules, 512);
+}
+
 /// One matrix in two formats: each kernel reads its own arrays, and the reference those of the first.
 void formats_of_one() {
   std::vector<Part> parts;
@@ -218,6 +229,7 @@ int main(int count, char** arguments) {
   grouped();
   blocks_in_ell();
   slices();
+  tokens();
   formats_of_one();
   image();
   split();

@@ -94,7 +94,7 @@ endif()
 
 if(WAY STREQUAL gcc)
   # Nothing is visible but the package's own names, and nothing is needed but the C library.
-  foreach(name plain baked grouped blocks slices formats image split rows coded picture)
+  foreach(name plain baked grouped blocks slices tokens formats image split rows coded picture)
     output_of(symbols nm -g --defined-only ${WORK}/gcc/${name}/lib${name}.a)
     string(REGEX MATCHALL "[^\n]* [A-Z] [^\n]*" lines "${symbols}")
     if(NOT lines)

@@ -160,7 +160,7 @@ TEST(Choice, NamesAFasterOneOnlyBeyondTheErrorsOfBothTimes) {
   EXPECT_THAT(choice.verdict(), HasSubstr("no time of the dense product"));
 }
 
-TEST(Choice, ColumnsThatLieApartCostTimeAndAreNoGroundForAVerdict) {
+TEST(Choice, OperandsToTransposeCostTimeAndAreNoGroundForAVerdict) {
   WEFT_INDEX(m);
   WEFT_INDEX(n);
   WEFT_INDEX(k);
@@ -175,8 +175,8 @@ TEST(Choice, ColumnsThatLieApartCostTimeAndAreNoGroundForAVerdict) {
   const double features = time_of(algorithm("features", C(m, n) = sum(k, A(m, k) * B(k, n))));
   const double input = time_of(algorithm("input", C(m, n) = sum(k, A(m, k) * X(n, k))));
   const double rows = time_of(algorithm("rows", Y(n, m) = sum(k, A(m, k) * X(n, k))));
-  EXPECT_GT(input, 3 * features);
-  EXPECT_GE(rows, input);
+  EXPECT_GT(input, features + 1);
+  EXPECT_GT(rows, input + 1);
 }
 
 TEST(Choice, ReluctanceIsInTheRankAndNotInTheTime) {

@@ -5,6 +5,7 @@
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
 #include <weft/scheduler/recipes/blocks/shape.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 
@@ -213,7 +214,7 @@ class Blocks {
         tile_(tile_of(numbers, target)),
         groups_(*numbers.groups),
         every_(stored_together(*weights)),
-        schedule_(std::move(algorithm), std::move(weights), target) {}
+        schedule_(ordered_schedule(std::move(algorithm), std::move(weights), target)) {}
 
   Schedule operator()() {
     const WeightLoops of_weights = weight_loops(schedule_);

@@ -2,6 +2,7 @@
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 namespace weft {
@@ -37,7 +38,7 @@ Schedule hb_ell_swmma(Algorithm algorithm, std::shared_ptr<const SparseTensor> w
              "hb_ell of f16");
     if (!is_simulated_only(target))
       refuse(algorithm, target.name, "sm_70_swmma, which the simulator has alone");
-    Schedule schedule(std::move(algorithm), in_steps(std::move(weights)), target);
+    Schedule schedule = ordered_schedule(std::move(algorithm), in_steps(std::move(weights)), target);
     const WeightLoops of_weights = weight_loops(schedule);
     const LoopName& row = of_weights.rows.at(1);
     const LoopName &block = of_weights.sum.at(0), &place = of_weights.sum.at(1);

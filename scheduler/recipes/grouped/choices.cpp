@@ -6,6 +6,7 @@
 #include <weft/scheduler/recipes/grouped/shape.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/parts/conditions.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
 
 /// Whether columns beside one another lie so in the dense operand, two at least.
 bool runs_of(const Algorithm& algorithm) {
+  if (transposes_input(algorithm)) return true;
   const GatheredProduct loops = gathered_product(algorithm);
   if (!extent_of(algorithm, loops.columns.back()).is_multiple_of(2)) return false;
   for (const TensorAccess& factor : algorithm.factors) {

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 
 #include <algorithm>
 #include <bit>
@@ -118,6 +119,7 @@ class Numbers {
 
   /// Whether runs of columns are neighbours in B.
   bool has_runs() const {
+    if (transposes_input(algorithm_)) return true;
     const Operand& dense = algorithm_.operands[dense_operand(algorithm_)];
     const Extent& innermost = extent_of(algorithm_, loops_.columns.back());
     if (!innermost.is_multiple_of(columns_of_run)) return false;

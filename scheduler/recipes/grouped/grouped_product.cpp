@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 
 #include <algorithm>
 #include <tuple>
@@ -29,7 +30,7 @@ class Grouped {
         tiles_(group_tiles(*weights)),
         tile_(tile_of(numbers, tiles_.two_of_four)),
         extent_(columns_of(algorithm, loops_)),
-        schedule_(std::move(algorithm), std::move(weights), target) {}
+        schedule_(ordered_schedule(std::move(algorithm), std::move(weights), target)) {}
 
   Schedule operator()() {
     const WeightLoops of_weights = weight_loops(schedule_);

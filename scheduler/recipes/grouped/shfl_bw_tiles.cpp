@@ -1,6 +1,7 @@
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/grouped/tiles.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -40,6 +41,7 @@ bool has_plain_columns(const Algorithm& algorithm, const GatheredProduct& loops)
   if (loops.rows.empty() || loops.columns.size() != 1) return false;
   const Extent columns = extent_of(algorithm, loops.columns.front());
   if (!columns.is_static() || columns.value == 0 || columns.value % columns_of_run != 0) return false;
+  if (transposes_input(algorithm)) return true;
   return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
     const Operand& operand = algorithm.operands[factor.operand];
     const std::string* last = factor.indices.back().plain();

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/filled_blocks.h>
 #include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/unstructured/order.h>
 #include <weft/scheduler/recipes/unstructured/pieces.h>
 
@@ -100,8 +101,8 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
             weights.array("values").size(), weights.rows(), knobs.parts, knobs.places, knobs.columns),
         "more parts, more places, fewer columns, or form = SparseRtForm::row_per_warp with none of them");
   const Format format = formats::padded_csr({.pad = cut->places, .fill = cut->pieces()});
-  Schedule schedule(std::move(algorithm), std::make_shared<const SparseTensor>(repack(weights, format)),
-                    target);
+  Schedule schedule = ordered_schedule(std::move(algorithm),
+                                       std::make_shared<const SparseTensor>(repack(weights, format)), target);
   const WeightLoops of_weights = weight_loops(schedule);
   const LoopName& rows = of_weights.rows.at(0);
   const LoopName &sum = of_weights.sum.at(0), &place = of_weights.sum.at(1);

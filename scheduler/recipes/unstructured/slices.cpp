@@ -1,4 +1,5 @@
 #include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/unstructured/order.h>
 #include <weft/scheduler/recipes/unstructured/slices.h>
 
@@ -131,7 +132,7 @@ class Slicing {
         vector_(panel_.columns % vector_columns == 0 ? vector_columns : 1),
         cut_(SliceCuts(weights, panel_, panels_of(extent_of(algorithm, loops.columns)), target)
                  .fastest(knobs)),
-        schedule_(algorithm, packed(weights, knobs), target) {}
+        schedule_(ordered_schedule(algorithm, packed(weights, knobs), target)) {}
 
   Schedule operator()() {
     const WeightLoops of_weights = weight_loops(schedule_);

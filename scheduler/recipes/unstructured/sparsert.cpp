@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
@@ -34,7 +35,7 @@ class Baking {
         order_(order),
         size_(size_of(algorithm, *weights, loops)),
         has_size_(extent_of(algorithm, loops.columns).is_static()),
-        schedule_(std::move(algorithm), std::move(weights), target) {}
+        schedule_(ordered_schedule(std::move(algorithm), std::move(weights), target)) {}
 
   Schedule operator()(const BakedPlan& plan) {
     require_sum(schedule_);
@@ -45,7 +46,7 @@ class Baking {
  private:
   void share_out(std::int64_t rows) {
     if (const auto dealt = dealt_to_blocks(*schedule_.weights(), rows, order_))
-      schedule_ = Schedule(schedule_.algorithm(), dealt, schedule_.target());
+      schedule_ = ordered_schedule(schedule_.algorithm(), dealt, schedule_.target());
   }
 
   void split(std::int64_t rows, std::int64_t threads) {

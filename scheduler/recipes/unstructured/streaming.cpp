@@ -1,4 +1,5 @@
 #include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/unstructured/slices.h>
 #include <weft/scheduler/recipes/unstructured/streaming.h>
 
@@ -34,9 +35,9 @@ class Streaming {
         depth_(panel_ ? depth_of(algorithm, target) : 0),
         rows_(algorithm.sparse_operand()->shape.front().value),
         vector_(vector_of(algorithm)),
-        schedule_(std::move(algorithm),
-                  std::make_shared<const SparseTensor>(repack(weights, formats::padded_csr(options()))),
-                  target) {}
+        schedule_(ordered_schedule(
+            std::move(algorithm),
+            std::make_shared<const SparseTensor>(repack(weights, formats::padded_csr(options()))), target)) {}
 
   Schedule operator()() {
     cut(knobs_.groups > 0 ? knobs_.groups : 1);

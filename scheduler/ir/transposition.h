@@ -1,0 +1,26 @@
+// Operands that lie in memory with their dimensions in the other order than the kernel has them.
+#pragma once
+
+#include <weft/scheduler/ir/program.h>
+
+namespace weft::ir {
+
+/// The matrix in the other order, its rows filled up to whole tiles, so that they begin at multiples of 16
+/// bytes: an input's with zeros, an output's with anything.
+Transposition transposition_of(const BufferRef& given, bool is_output);
+
+/// The name that the copy has where both are arguments.
+std::string name_of_copy(const Transposition& transposition);
+
+/// What has to be asked before an element of the copy of an input is read, where `condition` is asked now:
+/// beyond the columns that the caller has, its rows are filled up with zeros.
+Expr asked_of_copy(const std::vector<Transposition>& transposed, const std::vector<Expr>& indices,
+                   const BufferRef& buffer, const Expr& condition);
+
+/// The kernel that copies: its two buffers, with the extents of `program`. One tile a block of threads.
+Program copying_program(const Program& program, const Transposition& transposition, std::size_t number);
+
+/// One program, for machines without launches: plain loops copy, and the copies are workspaces.
+Program with_copies_inside(Program program);
+
+}  // namespace weft::ir

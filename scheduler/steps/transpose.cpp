@@ -1,0 +1,106 @@
+// transpose: a matrix is read or written with its dimensions in the other order than the caller has them.
+#include <fmt/format.h>
+#include <weft/scheduler/ir/transposition.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/other_steps.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/parameters.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+namespace {
+
+const Operand* operand_called(const Algorithm& algorithm, const std::string& name) {
+  const auto found = std::ranges::find(algorithm.operands, name, &Operand::name);
+  return found == algorithm.operands.end() ? nullptr : &*found;
+}
+
+std::string matrices_of(const Algorithm& algorithm) {
+  std::string names;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::sparse || operand.shape.size() != 2) continue;
+    names += (names.empty() ? "" : ", ") + operand.name;
+  }
+  return names.empty() ? "no transpose: the algorithm has no dense matrix" : "a dense matrix: " + names;
+}
+
+/// Preconditions 2 and 3: what lies in memory so that its dimensions can be exchanged.
+std::optional<Reason> require_matrix(const Algorithm& algorithm, const std::string& tensor) {
+  const Operand* operand = operand_called(algorithm, tensor);
+  if (operand == nullptr) return Reason{2, "no operand is called " + tensor, matrices_of(algorithm), {}};
+  if (operand->storage == Storage::sparse)
+    return Reason{2, tensor + " is sparse, and its format says how it lies", matrices_of(algorithm), {}};
+  if (operand->shape.size() != 2)
+    return Reason{
+        2, fmt::format("{} has {} dimensions", tensor, operand->shape.size()), matrices_of(algorithm), {}};
+  if (!operand->strides.empty())
+    return Reason{3, tensor + " has strides of its own", "a matrix whose rows lie behind one another", {}};
+  return std::nullopt;
+}
+
+/// Precondition 5: elements are all that is read or written so far.
+std::optional<Reason> require_elements(const ir::Program& program, const ir::BufferRef& buffer,
+                                       const Step& step) {
+  const bool copied = ir::any<ir::Copy>(program.body, [&](const ir::Copy& copy) {
+    return copy.source == buffer || copy.destination == buffer;
+  });
+  const bool by_instructions = ir::any<ir::TensorOperation>(program.body) && ir::uses(program.body, buffer);
+  if (!copied && !by_instructions) return std::nullopt;
+  return Reason{5, fmt::format("{} is {} already", buffer->name, copied ? "copied" : "read by instructions"),
+                fmt::format("{} in front of the steps that copy it and that tensorize", step.cpp()),
+                buffer->name};
+}
+
+StepResult apply_transpose(const ir::Program& program, const StepArguments& arguments,
+                           const StepContext& context) {
+  const std::string tensor = arguments.text("tensor");
+  if (!context.target.is_gpu())
+    return Reason{1,
+                  "the target " + context.target.name,
+                  "a GPU; on a CPU .stage(…) has an order of its own for what vectors read",
+                  {}};
+  if (auto refused = require_matrix(context.algorithm, tensor)) return *refused;
+  if (std::ranges::any_of(program.transposed, [&](const auto& each) { return each.given->name == tensor; }))
+    return Reason{4, tensor + " is transposed already", "transpose once", {}};
+  const auto given = std::ranges::find(program.buffers, tensor, &ir::Buffer::name);
+  if (given == program.buffers.end())
+    return Reason{2, fmt::format("the program uses nothing of {}", tensor), "no transpose of it", {}};
+  if (auto refused = require_elements(program, *given, arguments.step())) return *refused;
+  const bool is_output = ir::stores_to(program.body, *given);
+  if (is_output && ir::reads(program.body, *given))
+    return Reason{6, tensor + " is read and written", "an output that the algorithm does not read", tensor};
+  ir::Program result = program;
+  const ir::Transposition made = ir::transposition_of(*given, is_output);
+  result.transposed.push_back(made);
+  result.buffers[static_cast<std::size_t>(given - program.buffers.begin())] = made.ordered;
+  result.body = ir::replace_buffer(program.body, made.given, made.ordered, [](std::vector<Expr> indices) {
+    std::ranges::reverse(indices);
+    return indices;
+  });
+  return result;
+}
+
+constexpr Parameter parameters[]{tensor_parameter("\"B\"", "a dense operand or the output, a matrix")};
+constexpr Precondition preconditions[]{{1, "the target is a GPU"},
+                                       {2, "the tensor is a dense matrix that the program uses"},
+                                       {3, "its rows lie behind one another"},
+                                       {4, "it is done once for a tensor"},
+                                       {5, "no step before copies it or reads it by tensor instructions"},
+                                       {6, "an output is not read"}};
+
+}  // namespace
+
+constinit const StepKind transpose{
+    .name = "transpose",
+    .sentence = "A matrix that the caller has as [n, k] is read as [k, n], or an output written so.",
+    .more =
+        "A launch of its own copies it, ahead of the kernel or, of an output, behind it, by tiles of 64 x 64 "
+        "in shared memory, to or from memory that the caller lends. There its rows are whole multiples of "
+        "64 elements, so that vectors of any of them are aligned. Worth it where neighbouring threads would "
+        "read elements that lie apart: what they read is read once for every 32 bytes of memory around it.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_transpose};
+
+}  // namespace weft::steps

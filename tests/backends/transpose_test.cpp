@@ -1,0 +1,144 @@
+// transpose: operands that the caller has the other way round, copied by launches of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
+#include <weft/backends/kernel.h>
+#include <weft/dsl/assignment.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/search/measure/verify.h>
+
+#include "formats/generated_matrices.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+struct Sizes {
+  std::int64_t m, n, k;
+  bool open = false;  ///< n is told by the launch
+};
+
+/// Y[n, m] = X[n, k] W[m, k], or with one of both in the other order.
+template <class T>
+Algorithm linear(const Sizes& sizes, bool input_across = true, bool output_across = true) {
+  const Extent columns = sizes.open ? Extent::any("N") : Extent(sizes.n);
+  const Tensor<T, 2, sparse> w("W", {sizes.m, sizes.k});
+  const Tensor<T, 2> rows("X", {columns, sizes.k}), features("X", {sizes.k, columns});
+  const Tensor<T, 2> y("Y", {columns, sizes.m}), z("Y", {sizes.m, columns});
+  if (!input_across) return algorithm("linear", y(n, m) = sum(k, w(m, k) * features(k, n)));
+  if (!output_across) return algorithm("linear", z(m, n) = sum(k, w(m, k) * rows(n, k)));
+  return algorithm("linear", y(n, m) = sum(k, w(m, k) * rows(n, k)));
+}
+
+std::shared_ptr<const SparseTensor> weights_in(const std::string& format, const Sizes& sizes, DType dtype) {
+  const Format parsed = parse_format(format);
+  const WeightMatrix layer =
+      synthetic_layer({.rows = sizes.m, .columns = sizes.k, .sparsity = 0.6, .dtype = dtype, .seed = 4});
+  return std::make_shared<const SparseTensor>(pack(fitted(layer, parsed), parsed));
+}
+
+void expect_right(const Schedule& schedule, std::int64_t columns, const KernelOptions& options = {}) {
+  SCOPED_TRACE(schedule.cpp());
+  std::map<std::string, Array> arrays;
+  Arguments arguments;
+  for (const Operand& operand : schedule.algorithm().operands) {
+    if (operand.storage == Storage::sparse) continue;
+    std::vector<std::int64_t> shape;
+    for (const Extent& extent : operand.shape) shape.push_back(extent.is_static() ? extent.value : columns);
+    arguments.tensors[operand.name] =
+        &arrays.emplace(operand.name, random_array(operand.dtype, shape, 3, RandomValues::small_integers))
+             .first->second;
+  }
+  KernelOptions without_assembler = options;
+  without_assembler.assemble = false;
+  const Kernel kernel = compile(schedule, without_assembler);
+  const Device device = options.by_meaning ? Device::cpu() : Device::simulator(schedule.target().name);
+  const Verification found = verify(kernel, device, arguments);
+  EXPECT_TRUE(found.passed) << found.text();
+}
+
+void expect_right_everywhere(const Schedule& schedule, std::int64_t columns) {
+  expect_right(schedule, columns);
+  expect_right(schedule, columns, {.by_meaning = true});
+  if (cuda::compiler_status().found()) expect_right(schedule, columns, {.emitter = Emitter::cuda});
+}
+
+/// A thread a column, which reads what lies beside what its neighbour reads.
+Schedule by_columns(const Algorithm& algorithm, const Sizes& sizes, DType dtype) {
+  Schedule s = schedule(algorithm, weights_in("csr", sizes, dtype), target_named("sm_80"));
+  for (const std::string& name : operands_to_transpose(algorithm)) s.transpose(name);
+  const auto [columns, column] = s.split(n, 32);
+  return s.reorder(m, columns, column, k).bind(m, block_y).bind(columns, block_x).bind(column, thread);
+}
+
+TEST(Transpose, OddSizesOfBothSidesAreRight) {
+  for (const Sizes& sizes : {Sizes{12, 10, 20}, Sizes{5, 65, 129}, Sizes{70, 200, 64}, Sizes{9, 2, 1}}) {
+    expect_right_everywhere(by_columns(linear<f32>(sizes), sizes, DType::f32), sizes.n);
+    expect_right(by_columns(linear<f32>(sizes, true, false), sizes, DType::f32), sizes.n);
+    expect_right(by_columns(linear<f32>(sizes, false, true), sizes, DType::f32), sizes.n);
+    expect_right(by_columns(linear<f16>(sizes), sizes, DType::f16), sizes.n);
+  }
+}
+
+TEST(Transpose, TakesSizesThatALaunchTells) {
+  const Sizes sizes{12, 0, 70, true};
+  const Schedule s = by_columns(linear<f32>(sizes), sizes, DType::f32);
+  for (const std::int64_t columns : {1, 63, 64, 130}) expect_right_everywhere(s, columns);
+}
+
+TEST(Transpose, IsALaunchOfItsOwn) {
+  const Sizes sizes{12, 100, 70};
+  const Kernel kernel = compile(by_columns(linear<f32>(sizes), sizes, DType::f32), {.assemble = false});
+  EXPECT_EQ(kernel.lowered().ahead.size(), 1U);
+  EXPECT_EQ(kernel.lowered().behind.size(), 1U);
+  for (const char* entry : {".entry linear(", ".entry linear_transpose_0(", ".entry linear_transpose_1("})
+    EXPECT_THAT(kernel.ptx(), HasSubstr(entry));
+  EXPECT_THAT(kernel.explain(), HasSubstr("ahead of it, X is transposed: 4 blocks of 256 threads"));
+  EXPECT_THAT(kernel.explain(), HasSubstr("behind it, Y.transposed is transposed"));
+  EXPECT_THAT(kernel.program_text(), HasSubstr("transposed ahead of it: X"));
+  // What leaves the tile are vectors.
+  const std::string& ptx = kernel.ptx();
+  EXPECT_THAT(ptx.substr(ptx.find(".entry linear_transpose_0(")), HasSubstr("st.global.v4"));
+}
+
+TEST(Transpose, RecipesOfGpusBeginWithIt) {
+  const Sizes sizes{64, 72, 96}, odd{70, 33, 100};
+  for (const Sizes& each : {sizes, odd}) {
+    expect_right(sparsert(linear<f32>(each), weights_in("csr", each, DType::f32), target_named("sm_80")),
+                 each.n);
+    expect_right(sparsert(linear<f32>(each), weights_in("csr", each, DType::f32), target_named("sm_80"),
+                          {.form = SparseRtForm::streaming}),
+                 each.n);
+    for (const char* target : {"sm_80", "sm_90a"}) {
+      expect_right(
+          shfl_bw(linear<f16>(each), weights_in("shfl_bw:V=32", each, DType::f16), target_named(target)),
+          each.n);
+      expect_right(v_n_m(linear<f16>(each), weights_in("n_m", each, DType::f16), target_named(target)),
+                   each.n);
+    }
+  }
+  const Schedule s =
+      shfl_bw(linear<f16>(sizes), weights_in("shfl_bw:V=32", sizes, DType::f16), target_named("sm_90a"));
+  EXPECT_EQ(s.steps()[0].cpp(), ".transpose(\"X\")");
+  EXPECT_EQ(s.steps()[1].cpp(), ".transpose(\"Y\")");
+}
+
+TEST(Transpose, OneColumnLiesBesideItselfEitherWay) {
+  const Sizes one{12, 1, 20};
+  EXPECT_TRUE(operands_to_transpose(linear<f32>(one)).empty());
+  EXPECT_EQ(operands_to_transpose(linear<f32>({12, 2, 20})), (std::vector<std::string>{"X", "Y"}));
+  EXPECT_EQ(operands_to_transpose(linear<f32>({12, 2, 20}, false)), std::vector<std::string>{"Y"});
+}
+
+}  // namespace
+}  // namespace weft
