@@ -28,9 +28,18 @@ struct Arguments {
   std::shared_ptr<const SparseTensor> weights = {};
 };
 
+namespace detail {
+
+/// An Array and nothing that one could be made of.
+struct ArrayByValue {
+  template <std::same_as<Array> Given>
+  ArrayByValue(const Given&) {}
+};
+
+}  // namespace detail
 /// What a call is given by mistake, to be refused in a sentence.
 struct ArgumentsByValue {
-  std::map<std::string, Array> tensors;
+  std::map<std::string, detail::ArrayByValue> tensors;
   std::map<std::string, double> scalars;
 };
 namespace detail {
@@ -62,7 +71,25 @@ struct LooseArrays {
   LooseArrays(std::initializer_list<std::pair<const std::string, Array*>>) {}
 };
 struct LooseArraysByValue {
-  LooseArraysByValue(std::initializer_list<std::pair<const std::string, Array>>) {}
+  LooseArraysByValue(std::initializer_list<std::pair<const std::string, ArrayByValue>>) {}
+};
+
+/// What a call gives back, which is nothing.
+struct NoResult {
+  template <class Wanted>
+    requires(!std::same_as<std::remove_cvref_t<Wanted>, NoResult>)
+  operator Wanted() const {
+    static_assert(
+        never<Wanted>,
+        "weft: the result of a call is used, and a kernel gives nothing back; "
+        "accepted: its output among the arrays that it is given the addresses of, kernel(Device::cpu(), "
+        "{{{\"B\", &b}, {\"C\", &c}}, {}});, after which c has the result");
+    return refused_result<Wanted>();
+  }
+  WEFT_NO_MEMBER(double, get, "the output c among the arrays that the kernel is given, and c.get(i)")
+  WEFT_NO_MEMBER(const double*, data, "the output c among the arrays that the kernel is given, and c.data()")
+  WEFT_NO_MEMBER(int, shape, "the output c among the arrays that the kernel is given, and c.shape()")
+  WEFT_NO_MEMBER(int, size, "the output c among the arrays that the kernel is given, and c.size()")
 };
 
 template <class Never>

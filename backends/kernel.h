@@ -23,6 +23,13 @@ namespace weft {
 enum class Emitter : std::uint8_t {
   llvm,  ///< LLVM's NVPTX back end; needs no toolkit
   cuda,  ///< CUDA C++ source, compiled by NVRTC or nvcc
+#if defined(WEFT_NO_NAME)
+  ptx WEFT_NO_NAME("there is no Emitter::ptx; accepted: Emitter::llvm, which makes PTX") = llvm,
+  nvcc WEFT_NO_NAME(
+      "there is no Emitter::nvcc; accepted: Emitter::cuda, whose source NVRTC or nvcc compiles") = cuda,
+  nvrtc WEFT_NO_NAME(
+      "there is no Emitter::nvrtc; accepted: Emitter::cuda, whose source NVRTC or nvcc compiles") = cuda,
+#endif
 };
 
 struct ExportOptions;
@@ -130,21 +137,24 @@ class Kernel {
                  "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}}), or BoundKernel bound = "
                  "kernel.bind(device, arguments), which has launch(stream)")
   WEFT_NO_MEMBER(void, run, "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}})")
-  /// Runs once on host arrays: binds, launches, waits, copies the output back.
-  void operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
+  /// Runs once on host arrays: binds, launches, waits, copies the output back into its array. What it gives
+  /// back is nothing, and refused where it is used.
+  detail::NoResult operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
 
   /// Always refused: where it runs stands first.
   template <class Never = void>
-  void operator()(const Arguments&) const {
+  detail::NoResult operator()(const Arguments&) const {
     static_assert(detail::never<Never>,
                   "weft: a kernel is called without a device; accepted: kernel(Device::cpu(), {{{\"B\", &b}, "
                   "{\"C\", &c}}, {}}), or Device::cuda() in its place");
+    return {};
   }
   /// Always refused: what fits none of the others, with types or, of braces, without.
   template <class... Given>
     requires(!std::is_function_v<Given> && ...)
-  void operator()(const Given&...) const {
+  detail::NoResult operator()(const Given&...) const {
     detail::refuse_launch_with<Given...>();
+    return {};
   }
   template <class... Given>
     requires(!std::is_function_v<Given> && ...)
@@ -153,8 +163,10 @@ class Kernel {
     return {};
   }
   template <class Never = void>
-  void operator()(detail::Anything, detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
+  detail::NoResult operator()(detail::Anything, detail::Anything, detail::Anything = {},
+                              detail::Anything = {}) const {
     detail::refuse_launch<Never>();
+    return {};
   }
   template <class Never = void>
   BoundKernel bind(detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
@@ -181,8 +193,9 @@ class Kernel {
   /// Always refused: a device that is not called, and addresses of others than arrays.
   template <class Given>
     requires std::is_function_v<Given>
-  void operator()(Given&, detail::Anything = {}) const {
+  detail::NoResult operator()(Given&, detail::Anything = {}) const {
     detail::refuse_device_function<Given>();
+    return {};
   }
   template <class Given>
     requires std::is_function_v<Given>
@@ -191,15 +204,18 @@ class Kernel {
     return {};
   }
   template <class Never = void>
-  void operator()(const Device&, const ArgumentsOfAddresses&) const {}
+  detail::NoResult operator()(const Device&, const ArgumentsOfAddresses&) const {
+    return {};
+  }
   template <class Never = void>
   BoundKernel bind(const Device&, const ArgumentsOfAddresses&) const {
     return {};
   }
   /// Always refused: a kernel writes into the arrays that it is given.
   template <class Never = void>
-  void operator()(const Device&, const ArgumentsByValue&) const {
+  detail::NoResult operator()(const Device&, const ArgumentsByValue&) const {
     detail::refuse_arrays_by_value<Never>();
+    return {};
   }
   template <class Never = void>
   BoundKernel bind(const Device&, const ArgumentsByValue&) const {
@@ -208,12 +224,14 @@ class Kernel {
   }
   /// Always refused: arrays and scalars stand in braces of their own.
   template <class Never = void>
-  void operator()(const Device&, const detail::LooseArrays&) const {
+  detail::NoResult operator()(const Device&, const detail::LooseArrays&) const {
     detail::refuse_loose_arrays<Never>();
+    return {};
   }
   template <class Never = void>
-  void operator()(const Device&, const detail::LooseArraysByValue&) const {
+  detail::NoResult operator()(const Device&, const detail::LooseArraysByValue&) const {
     detail::refuse_loose_arrays_by_value<Never>();
+    return {};
   }
   template <class Never = void>
   BoundKernel bind(const Device&, const detail::LooseArrays&) const {
@@ -291,14 +309,10 @@ struct NamesOfKernelOptions {
 };
 
 }  // namespace detail
-template <class Never = void>
-Kernel compile(const Schedule&, const detail::NamesOfKernelOptions&, CallPlace = {}) {
-  static_assert(detail::never<Never>,
-                "weft: compile() has no option of that name; accepted: .emitter, .processor, .threads, "
-                ".assemble, .by_meaning and .arrivals in this order, such as compile(schedule, {.threads = "
-                "4})");
-  return {};
-}
+WEFT_OPTION_REFUSED(Kernel, compile, detail::NamesOfKernelOptions,
+                    ".emitter, .processor, .threads, .assemble, .by_meaning and .arrivals in this order, "
+                    "such as compile(schedule, {.threads = 4})",
+                    const Schedule&)
 /// A target is no option: the schedule has one.
 template <std::same_as<Target> Machine>
 Kernel compile(const Schedule&, const Machine&, CallPlace = {}) {

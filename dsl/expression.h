@@ -83,6 +83,14 @@ struct Product {
 template <class Sums, class Accesses>
 struct Expression {
   detail::Node node;
+
+  template <class... Given>
+  auto operator()(const Given&...) const {
+    static_assert(detail::has_broken_part<Sums, Accesses>,
+                  "weft: an expression is called; accepted: the indices of a sum and its product in one ( ), "
+                  "such as sum(k, A(m, k) * B(k, n))");
+    return Expression<detail::Types<detail::BrokenSum>, detail::Types<>>();
+  }
 };
 
 /// A product of three accesses or more: an expression of which a sum can say what it is.

@@ -60,12 +60,14 @@ Format parse_format(std::string_view text, CallPlace place = {});
 /// A format in C++ is an object that is called, not a function: of an object's name alone, and of what it is
 /// called with by mistake, a template can say in a sentence what is wrong. WEFT_LETTERS_REFUSED is for names
 /// that its options do not have, such as the letters that stand in its text.
-#define WEFT_LETTERS_REFUSED(name, written)                                                 \
-  template <class Never = void>                                                             \
-  Format operator()(const ::weft::detail::NamesOfOptions&) const {                          \
-    static_assert(::weft::detail::never<Never>,                                             \
-                  "weft: " #name " has no option of that name in C++; accepted: " written); \
-    return {};                                                                              \
+#define WEFT_LETTERS_REFUSED(name, written)                                                                 \
+  template <class Never = void>                                                                             \
+  Format operator()(const ::weft::detail::NamesOfOptions&) const {                                          \
+    static_assert(::weft::detail::never<Never>,                                                             \
+                  "weft: " #name                                                                            \
+                  " is not given options that it has; found: one of another name, without its name, or of " \
+                  "another type; accepted: " written);                                                      \
+    return {};                                                                                              \
   }
 /// The format of this name with its options, which are `otherwise` where they are left out.
 #define WEFT_FORMAT(Name, name, Options, otherwise, written)                                     \

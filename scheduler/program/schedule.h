@@ -108,23 +108,28 @@ class Schedule {
   /// Always refused: loops and numbers stand in lists of their own.
   template <class Never = void>
   Schedule& split(std::initializer_list<LoopName>, std::initializer_list<std::int64_t>) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
   }
   template <class Never = void>
   Schedule& tile(std::initializer_list<LoopName>, std::initializer_list<std::int64_t>) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
   }
-  /// Always refused: a loop and its number stand in braces.
+  /// Always refused: a loop and its number stand in braces, or one of them.
   template <class Never = void>
   Schedule& split(std::initializer_list<detail::Anything>, std::initializer_list<detail::Anything> = {}) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
+  }
+  template <class Never = void>
+  SplitLoops split(const LoopName&, std::initializer_list<detail::Anything>) {
+    detail::refuse_factors<std::initializer_list<Never>>();
+    return {};
   }
   template <class Never = void>
   Schedule& tile(std::initializer_list<detail::Anything>, std::initializer_list<detail::Anything> = {}) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
   }
   /// `.reorder(m, k, n.inner)`: these loops in this order.
@@ -339,7 +344,7 @@ class Schedule {
   WEFT_STEP_ELSEWHERE(prefetch, ".stage(\"B\", shared, at = k.outer, depth = 2)")
   WEFT_STEP_ELSEWHERE(rfactor, ".split_k(k, groups = 8)")
   WEFT_STEP_ELSEWHERE(gpu_blocks, ".bind(m.outer, block_x)")
-  WEFT_STEP_ELSEWHERE(gpu_threads, ".bind(n.inner, thread_x)")
+  WEFT_STEP_ELSEWHERE(gpu_threads, ".bind(n.inner, thread)")
   WEFT_STEP_ELSEWHERE(gpu_lanes, ".bind(n.inner, lane)")
   WEFT_STEP_ELSEWHERE(gpu_tile, ".tile(m = 4, n = 64) and .bind(m.outer, block_x)")
   WEFT_STEP_ELSEWHERE(parallelize, ".parallel(m)")
