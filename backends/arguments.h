@@ -92,6 +92,13 @@ struct NoResult {
   WEFT_NO_MEMBER(int, size, "the output c among the arrays that the kernel is given, and c.size()")
 };
 
+template <class Given>
+constexpr void refuse_copied() {
+  static_assert(never<Given>,
+                "weft: an array is copied to or from a device without itself behind its name; found: its "
+                "address, or the name alone; accepted: bound.upload(\"B\", b) and bound.download(\"C\", c)");
+}
+
 template <class Never>
 constexpr void refuse_arrays_by_value() {
   static_assert(never<Never>,
@@ -129,7 +136,9 @@ constexpr void refuse_device_function() {
 /// Of braces no types are known.
 template <class Never>
 constexpr void refuse_launch() {
-  static_assert(never<Never>, "weft: a kernel is not called with what it takes; " WEFT_LAUNCH_WRITTEN);
+  static_assert(never<Never>,
+                "weft: a kernel is not called with what it takes; found: braces that do not fit, or what "
+                "stands before them; " WEFT_LAUNCH_WRITTEN);
 }
 
 template <class... Given>

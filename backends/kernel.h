@@ -70,7 +70,15 @@ class BoundKernel {
         "weft: a kernel is launched without a stream; accepted: bound.launch(nullptr), in the default "
         "stream");
   }
+  template <class Given>
+    requires(!std::convertible_to<const Given&, StreamHandle> && !std::integral<Given>)
+  void launch(const Given&) const {
+    static_assert(detail::never<Given>,
+                  "weft: a kernel is launched in what is no stream; found: the type beside Given; accepted: "
+                  "bound.launch(nullptr), in the default stream of the device that it was bound for");
+  }
   WEFT_NO_MEMBER(void, run, "bound.launch(nullptr)")
+  WEFT_NO_MEMBER(void, operator(), "bound.launch(nullptr)")
   WEFT_NO_MEMBER(void, synchronize, "wait_for(device, nullptr), of the device and the stream")
   /// Overwrites every element of the output with NaN, so that one which the kernel forgets shows.
   void poison_output(CallPlace place = {}) const;
@@ -80,6 +88,20 @@ class BoundKernel {
   /// Waits for launches in the default stream and copies the operand back. UserError when there is no such
   /// operand, or the array has another element type or shape.
   void download(const std::string& operand, Array& array, CallPlace place = {}) const;
+  /// Always refused: the array stands by itself, without & and behind the name of its operand.
+  template <class Given>
+  void upload(const std::string&, const Given*) const {
+    detail::refuse_copied<Given*>();
+  }
+  template <class Given>
+  void download(const std::string&, const Given*) const {
+    detail::refuse_copied<Given*>();
+  }
+  template <class Never = void>
+  Array download(const std::string&) const {
+    detail::refuse_copied<Never>();
+    return Array();
+  }
   /// Has launches find an operand at an address of the caller's in place of the memory that bind() made, so
   /// that the output of one kernel is the operand of the next without a copy. It lies on the device that was
   /// bound, is as large as the operand, begins at a multiple of 16 bytes, and stays as long as launches use
@@ -137,13 +159,20 @@ class Kernel {
                  "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}}), or BoundKernel bound = "
                  "kernel.bind(device, arguments), which has launch(stream)")
   WEFT_NO_MEMBER(void, run, "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}})")
+  template <class Never = void>
+  std::string source() const {
+    static_assert(
+        detail::never<Never>,
+        "weft: there is no source; accepted: kernel.cuda_source(), kernel.ptx() or kernel.assembly()");
+    return {};
+  }
   /// Runs once on host arrays: binds, launches, waits, copies the output back into its array. What it gives
   /// back is nothing, and refused where it is used.
   detail::NoResult operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
 
   /// Always refused: where it runs stands first.
   template <class Never = void>
-  detail::NoResult operator()(const Arguments&) const {
+  detail::AnyResult operator()(const Arguments&) const {
     static_assert(detail::never<Never>,
                   "weft: a kernel is called without a device; accepted: kernel(Device::cpu(), {{{\"B\", &b}, "
                   "{\"C\", &c}}, {}}), or Device::cuda() in its place");
@@ -152,7 +181,7 @@ class Kernel {
   /// Always refused: what fits none of the others, with types or, of braces, without.
   template <class... Given>
     requires(!std::is_function_v<Given> && ...)
-  detail::NoResult operator()(const Given&...) const {
+  detail::AnyResult operator()(const Given&...) const {
     detail::refuse_launch_with<Given...>();
     return {};
   }
@@ -163,8 +192,8 @@ class Kernel {
     return {};
   }
   template <class Never = void>
-  detail::NoResult operator()(detail::Anything, detail::Anything, detail::Anything = {},
-                              detail::Anything = {}) const {
+  detail::AnyResult operator()(detail::Anything, detail::Anything, detail::Anything = {},
+                               detail::Anything = {}) const {
     detail::refuse_launch<Never>();
     return {};
   }
@@ -193,7 +222,7 @@ class Kernel {
   /// Always refused: a device that is not called, and addresses of others than arrays.
   template <class Given>
     requires std::is_function_v<Given>
-  detail::NoResult operator()(Given&, detail::Anything = {}) const {
+  detail::AnyResult operator()(Given&, detail::Anything = {}) const {
     detail::refuse_device_function<Given>();
     return {};
   }
@@ -204,7 +233,7 @@ class Kernel {
     return {};
   }
   template <class Never = void>
-  detail::NoResult operator()(const Device&, const ArgumentsOfAddresses&) const {
+  detail::AnyResult operator()(const Device&, const ArgumentsOfAddresses&) const {
     return {};
   }
   template <class Never = void>
@@ -213,7 +242,7 @@ class Kernel {
   }
   /// Always refused: a kernel writes into the arrays that it is given.
   template <class Never = void>
-  detail::NoResult operator()(const Device&, const ArgumentsByValue&) const {
+  detail::AnyResult operator()(const Device&, const ArgumentsByValue&) const {
     detail::refuse_arrays_by_value<Never>();
     return {};
   }
@@ -224,12 +253,12 @@ class Kernel {
   }
   /// Always refused: arrays and scalars stand in braces of their own.
   template <class Never = void>
-  detail::NoResult operator()(const Device&, const detail::LooseArrays&) const {
+  detail::AnyResult operator()(const Device&, const detail::LooseArrays&) const {
     detail::refuse_loose_arrays<Never>();
     return {};
   }
   template <class Never = void>
-  detail::NoResult operator()(const Device&, const detail::LooseArraysByValue&) const {
+  detail::AnyResult operator()(const Device&, const detail::LooseArraysByValue&) const {
     detail::refuse_loose_arrays_by_value<Never>();
     return {};
   }

@@ -19,6 +19,12 @@ struct Scalar {
   std::string name;
 
   explicit Scalar(std::string scalar_name) : name(std::move(scalar_name)) {}
+  template <class Never = void>
+  Scalar() {
+    static_assert(
+        detail::never<Never>,
+        "weft: a Scalar has no name; accepted: Scalar alpha(\"alpha\"), whose value is given at launch");
+  }
   template <class Number>
     requires std::is_arithmetic_v<Number>
   Scalar(Number) {

@@ -47,6 +47,14 @@ struct Anything {
 /// What a refused call gives back, so that no second error follows from its result. Never run.
 template <class Result>
 Result refused_result();
+/// The same where whatever is asked for may be given back.
+struct AnyResult {
+  template <class Result>
+    requires(!std::same_as<Result, AnyResult>)
+  operator Result() const {
+    return refused_result<Result>();
+  }
+};
 
 }  // namespace weft::detail
 
@@ -113,11 +121,11 @@ Result refused_result();
     return ::weft::detail::refused_result<result>();                                                 \
   }
 
-/// The same, and what has braces or nothing of weft.
+/// The same, and what has braces, nothing of weft, or nothing at all.
 #define WEFT_CALL_REFUSED(result, name, written)                                                            \
   WEFT_TYPES_REFUSED(result, name, written)                                                                 \
   template <class Never = void>                                                                             \
-  result name(::weft::detail::Anything, ::weft::detail::Anything = {}, ::weft::detail::Anything = {},       \
+  result name(::weft::detail::Anything = {}, ::weft::detail::Anything = {}, ::weft::detail::Anything = {},  \
               ::weft::detail::Anything = {}, ::weft::detail::Anything = {}) {                               \
     static_assert(::weft::detail::never<Never>, "weft: " #name                                              \
                                                 " is not given what it takes; found: braces or nothing of " \

@@ -53,6 +53,14 @@ class Schedule {
         "weft: a schedule of nothing; accepted: Schedule s = schedule(algorithm, weights, target);");
   }
 
+  template <class Given>
+    requires(!std::convertible_to<const Given&, const Schedule&>)
+  explicit Schedule(const Given&) {
+    static_assert(detail::never<Given>,
+                  "weft: a Schedule is not made so; found: the type beside Given; accepted: "
+                  "Schedule s = schedule(algorithm, weights, target);");
+  }
+
   /// `.split(n = 64)`: n becomes n.outer and n.inner.
   template <std::same_as<LoopFactor>... Rest>
   Schedule& split(Placed<LoopFactor> first, Rest... rest) {
