@@ -356,6 +356,15 @@ class Schedule {
   WEFT_STEP_ELSEWHERE(gpu_lanes, ".bind(n.inner, lane)")
   WEFT_STEP_ELSEWHERE(gpu_tile, ".tile(m = 4, n = 64) and .bind(m.outer, block_x)")
   WEFT_STEP_ELSEWHERE(parallelize, ".parallel(m)")
+  WEFT_STEP_ELSEWHERE(cache, ".stage(\"B\", shared, at = k.outer)")
+  WEFT_STEP_ELSEWHERE(pipeline, ".stage(\"B\", shared, at = k.outer, depth = 3)")
+  WEFT_STEP_ELSEWHERE(interchange, ".reorder(n, m)")
+  WEFT_STEP_ELSEWHERE(permute, ".reorder(n, m)")
+  // What is done with a schedule, and no step of it.
+  WEFT_STEP_ELSEWHERE(compile, "Kernel kernel = compile(schedule);")
+  WEFT_STEP_ELSEWHERE(build, "Kernel kernel = compile(schedule);")
+  WEFT_STEP_ELSEWHERE(lower, "compile(schedule).lowered()")
+  WEFT_STEP_ELSEWHERE(print, "print(schedule), or std::cout << schedule")
 
   /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
   /// keeps that place; others get this one. A knob that the rewrite cannot take as a symbol stands in the
