@@ -81,7 +81,8 @@ struct NoResult {
   operator Wanted() const {
     static_assert(
         never<Wanted>,
-        "weft: the result of a call is used, and a kernel gives nothing back; "
+        "weft: the result of a call is used, and a kernel gives nothing back; found: it as the type beside "
+        "Wanted; "
         "accepted: its output among the arrays that it is given the addresses of, kernel(Device::cpu(), "
         "{{{\"B\", &b}, {\"C\", &c}}, {}});, after which c has the result");
     return refused_result<Wanted>();
