@@ -28,9 +28,18 @@ struct Arguments {
   std::shared_ptr<const SparseTensor> weights = {};
 };
 
+namespace detail {
+
+/// An Array and nothing that one could be made of.
+struct ArrayByValue {
+  template <std::same_as<Array> Given>
+  ArrayByValue(const Given&) {}
+};
+
+}  // namespace detail
 /// What a call is given by mistake, to be refused in a sentence.
 struct ArgumentsByValue {
-  std::map<std::string, Array> tensors;
+  std::map<std::string, detail::ArrayByValue> tensors;
   std::map<std::string, double> scalars;
 };
 namespace detail {
@@ -62,8 +71,34 @@ struct LooseArrays {
   LooseArrays(std::initializer_list<std::pair<const std::string, Array*>>) {}
 };
 struct LooseArraysByValue {
-  LooseArraysByValue(std::initializer_list<std::pair<const std::string, Array>>) {}
+  LooseArraysByValue(std::initializer_list<std::pair<const std::string, ArrayByValue>>) {}
 };
+
+/// What a call gives back, which is nothing.
+struct NoResult {
+  template <class Wanted>
+    requires(!std::same_as<std::remove_cvref_t<Wanted>, NoResult>)
+  operator Wanted() const {
+    static_assert(
+        never<Wanted>,
+        "weft: the result of a call is used, and a kernel gives nothing back; found: it as the type beside "
+        "Wanted; "
+        "accepted: its output among the arrays that it is given the addresses of, kernel(Device::cpu(), "
+        "{{{\"B\", &b}, {\"C\", &c}}, {}});, after which c has the result");
+    return refused_result<Wanted>();
+  }
+  WEFT_NO_MEMBER(double, get, "the output c among the arrays that the kernel is given, and c.get(i)")
+  WEFT_NO_MEMBER(const double*, data, "the output c among the arrays that the kernel is given, and c.data()")
+  WEFT_NO_MEMBER(int, shape, "the output c among the arrays that the kernel is given, and c.shape()")
+  WEFT_NO_MEMBER(int, size, "the output c among the arrays that the kernel is given, and c.size()")
+};
+
+template <class Given>
+constexpr void refuse_copied() {
+  static_assert(never<Given>,
+                "weft: an array is copied to or from a device without itself behind its name; found: its "
+                "address, or the name alone; accepted: bound.upload(\"B\", b) and bound.download(\"C\", c)");
+}
 
 template <class Never>
 constexpr void refuse_arrays_by_value() {
@@ -102,7 +137,9 @@ constexpr void refuse_device_function() {
 /// Of braces no types are known.
 template <class Never>
 constexpr void refuse_launch() {
-  static_assert(never<Never>, "weft: a kernel is not called with what it takes; " WEFT_LAUNCH_WRITTEN);
+  static_assert(never<Never>,
+                "weft: a kernel is not called with what it takes; found: braces that do not fit, or what "
+                "stands before them; " WEFT_LAUNCH_WRITTEN);
 }
 
 template <class... Given>

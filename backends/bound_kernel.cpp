@@ -195,7 +195,7 @@ BoundKernel Kernel::bind(const Device& device, const Arguments& arguments, CallP
   });
 }
 
-void Kernel::operator()(const Device& device, const Arguments& arguments, CallPlace place) const {
+detail::NoResult Kernel::operator()(const Device& device, const Arguments& arguments, CallPlace place) const {
   user_call(place, [&] {
     const BoundKernel bound = bind(device, arguments, place);
     const Stream stream(device);
@@ -205,6 +205,7 @@ void Kernel::operator()(const Device& device, const Arguments& arguments, CallPl
     const std::string& output = algorithm.operands[algorithm.output.operand].name;
     bound.download(output, *arguments.tensors.at(output));
   });
+  return {};
 }
 
 BoundKernel::State& BoundKernel::state(CallPlace place) const {

@@ -23,6 +23,13 @@ namespace weft {
 enum class Emitter : std::uint8_t {
   llvm,  ///< LLVM's NVPTX back end; needs no toolkit
   cuda,  ///< CUDA C++ source, compiled by NVRTC or nvcc
+#if defined(WEFT_NO_NAME)
+  ptx WEFT_NO_NAME("there is no Emitter::ptx; accepted: Emitter::llvm, which makes PTX") = llvm,
+  nvcc WEFT_NO_NAME(
+      "there is no Emitter::nvcc; accepted: Emitter::cuda, whose source NVRTC or nvcc compiles") = cuda,
+  nvrtc WEFT_NO_NAME(
+      "there is no Emitter::nvrtc; accepted: Emitter::cuda, whose source NVRTC or nvcc compiles") = cuda,
+#endif
 };
 
 struct ExportOptions;
@@ -63,7 +70,15 @@ class BoundKernel {
         "weft: a kernel is launched without a stream; accepted: bound.launch(nullptr), in the default "
         "stream");
   }
+  template <class Given>
+    requires(!std::convertible_to<const Given&, StreamHandle> && !std::integral<Given>)
+  void launch(const Given&) const {
+    static_assert(detail::never<Given>,
+                  "weft: a kernel is launched in what is no stream; found: the type beside Given; accepted: "
+                  "bound.launch(nullptr), in the default stream of the device that it was bound for");
+  }
   WEFT_NO_MEMBER(void, run, "bound.launch(nullptr)")
+  WEFT_NO_MEMBER(void, operator(), "bound.launch(nullptr)")
   WEFT_NO_MEMBER(void, synchronize, "wait_for(device, nullptr), of the device and the stream")
   /// Overwrites every element of the output with NaN, so that one which the kernel forgets shows.
   void poison_output(CallPlace place = {}) const;
@@ -73,6 +88,20 @@ class BoundKernel {
   /// Waits for launches in the default stream and copies the operand back. UserError when there is no such
   /// operand, or the array has another element type or shape.
   void download(const std::string& operand, Array& array, CallPlace place = {}) const;
+  /// Always refused: the array stands by itself, without & and behind the name of its operand.
+  template <class Given>
+  void upload(const std::string&, const Given*) const {
+    detail::refuse_copied<Given*>();
+  }
+  template <class Given>
+  void download(const std::string&, const Given*) const {
+    detail::refuse_copied<Given*>();
+  }
+  template <class Never = void>
+  Array download(const std::string&) const {
+    detail::refuse_copied<Never>();
+    return Array();
+  }
   /// Has launches find an operand at an address of the caller's in place of the memory that bind() made, so
   /// that the output of one kernel is the operand of the next without a copy. It lies on the device that was
   /// bound, is as large as the operand, begins at a multiple of 16 bytes, and stays as long as launches use
@@ -130,21 +159,31 @@ class Kernel {
                  "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}}), or BoundKernel bound = "
                  "kernel.bind(device, arguments), which has launch(stream)")
   WEFT_NO_MEMBER(void, run, "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}})")
-  /// Runs once on host arrays: binds, launches, waits, copies the output back.
-  void operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
+  template <class Never = void>
+  std::string source() const {
+    static_assert(
+        detail::never<Never>,
+        "weft: there is no source; accepted: kernel.cuda_source(), kernel.ptx() or kernel.assembly()");
+    return {};
+  }
+  /// Runs once on host arrays: binds, launches, waits, copies the output back into its array. What it gives
+  /// back is nothing, and refused where it is used.
+  detail::NoResult operator()(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
 
   /// Always refused: where it runs stands first.
   template <class Never = void>
-  void operator()(const Arguments&) const {
+  detail::AnyResult operator()(const Arguments&) const {
     static_assert(detail::never<Never>,
                   "weft: a kernel is called without a device; accepted: kernel(Device::cpu(), {{{\"B\", &b}, "
                   "{\"C\", &c}}, {}}), or Device::cuda() in its place");
+    return {};
   }
   /// Always refused: what fits none of the others, with types or, of braces, without.
   template <class... Given>
     requires(!std::is_function_v<Given> && ...)
-  void operator()(const Given&...) const {
+  detail::AnyResult operator()(const Given&...) const {
     detail::refuse_launch_with<Given...>();
+    return {};
   }
   template <class... Given>
     requires(!std::is_function_v<Given> && ...)
@@ -153,8 +192,10 @@ class Kernel {
     return {};
   }
   template <class Never = void>
-  void operator()(detail::Anything, detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
+  detail::AnyResult operator()(detail::Anything, detail::Anything, detail::Anything = {},
+                               detail::Anything = {}) const {
     detail::refuse_launch<Never>();
+    return {};
   }
   template <class Never = void>
   BoundKernel bind(detail::Anything, detail::Anything = {}, detail::Anything = {}) const {
@@ -181,8 +222,9 @@ class Kernel {
   /// Always refused: a device that is not called, and addresses of others than arrays.
   template <class Given>
     requires std::is_function_v<Given>
-  void operator()(Given&, detail::Anything = {}) const {
+  detail::AnyResult operator()(Given&, detail::Anything = {}) const {
     detail::refuse_device_function<Given>();
+    return {};
   }
   template <class Given>
     requires std::is_function_v<Given>
@@ -191,15 +233,18 @@ class Kernel {
     return {};
   }
   template <class Never = void>
-  void operator()(const Device&, const ArgumentsOfAddresses&) const {}
+  detail::AnyResult operator()(const Device&, const ArgumentsOfAddresses&) const {
+    return {};
+  }
   template <class Never = void>
   BoundKernel bind(const Device&, const ArgumentsOfAddresses&) const {
     return {};
   }
   /// Always refused: a kernel writes into the arrays that it is given.
   template <class Never = void>
-  void operator()(const Device&, const ArgumentsByValue&) const {
+  detail::AnyResult operator()(const Device&, const ArgumentsByValue&) const {
     detail::refuse_arrays_by_value<Never>();
+    return {};
   }
   template <class Never = void>
   BoundKernel bind(const Device&, const ArgumentsByValue&) const {
@@ -208,12 +253,14 @@ class Kernel {
   }
   /// Always refused: arrays and scalars stand in braces of their own.
   template <class Never = void>
-  void operator()(const Device&, const detail::LooseArrays&) const {
+  detail::AnyResult operator()(const Device&, const detail::LooseArrays&) const {
     detail::refuse_loose_arrays<Never>();
+    return {};
   }
   template <class Never = void>
-  void operator()(const Device&, const detail::LooseArraysByValue&) const {
+  detail::AnyResult operator()(const Device&, const detail::LooseArraysByValue&) const {
     detail::refuse_loose_arrays_by_value<Never>();
+    return {};
   }
   template <class Never = void>
   BoundKernel bind(const Device&, const detail::LooseArrays&) const {
@@ -291,14 +338,10 @@ struct NamesOfKernelOptions {
 };
 
 }  // namespace detail
-template <class Never = void>
-Kernel compile(const Schedule&, const detail::NamesOfKernelOptions&, CallPlace = {}) {
-  static_assert(detail::never<Never>,
-                "weft: compile() has no option of that name; accepted: .emitter, .processor, .threads, "
-                ".assemble, .by_meaning and .arrivals in this order, such as compile(schedule, {.threads = "
-                "4})");
-  return {};
-}
+WEFT_OPTION_REFUSED(Kernel, compile, detail::NamesOfKernelOptions,
+                    ".emitter, .processor, .threads, .assemble, .by_meaning and .arrivals in this order, "
+                    "such as compile(schedule, {.threads = 4})",
+                    const Schedule&)
 /// A target is no option: the schedule has one.
 template <std::same_as<Target> Machine>
 Kernel compile(const Schedule&, const Machine&, CallPlace = {}) {

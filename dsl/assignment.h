@@ -162,7 +162,8 @@ Algorithm build(std::string name, const Assignment& assignment, const SourcePlac
 template <class Element, Storage storage, class... Uses>
 template <class Right>
 Assignment Access<Element, storage, Uses...>::operator=(const Right& right) const {
-  static_assert(IsTermOrNumber<Right> || detail::has_broken_part<Right, Uses...>,
+  if constexpr (detail::is_tensor<Right>) detail::check_operands<Right>();
+  static_assert(IsTermOrNumber<Right> || detail::is_tensor<Right> || detail::has_broken_part<Right, Uses...>,
                 "weft: the right side is not an expression; accepted: a sum with what is added to it, such "
                 "as C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m)");
   if constexpr (IsTermOrNumber<Right>) {
@@ -178,7 +179,7 @@ template <class Element, std::size_t rank, detail::StorageOf storage>
 template <class Right>
 Assignment Tensor<Element, rank, storage>::operator=(const Right&) const {
   static_assert(
-      detail::never<Right>,
+      detail::has_broken_part<Right>,
       "weft: a tensor is assigned to without its indices; accepted: C(m, n) = sum(k, A(m, k) * B(k, n))");
   return Assignment();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/compiler.h>
+#include <weft/dsl/refused_call.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,48 @@
 namespace weft {
 
 /// The element types that weft stores and computes with. Floating types come first.
-enum class DType : std::uint8_t { f16, bf16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean };
+enum class DType : std::uint8_t {
+  f16,
+  bf16,
+  f32,
+  f64,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  boolean,
+#if defined(WEFT_NO_NAME)
+#define WEFT_NO_DTYPE(name, instead)                                                                      \
+  name WEFT_NO_NAME("there is no DType::" #name "; accepted: DType::" #instead ", and in types " #instead \
+                    " alone") = instead
+  // What other libraries call them.
+  WEFT_NO_DTYPE(float16, f16),
+  WEFT_NO_DTYPE(fp16, f16),
+  WEFT_NO_DTYPE(half, f16),
+  WEFT_NO_DTYPE(F16, f16),
+  WEFT_NO_DTYPE(bfloat16, bf16),
+  WEFT_NO_DTYPE(BF16, bf16),
+  WEFT_NO_DTYPE(float32, f32),
+  WEFT_NO_DTYPE(fp32, f32),
+  WEFT_NO_DTYPE(F32, f32),
+  WEFT_NO_DTYPE(float64, f64),
+  WEFT_NO_DTYPE(fp64, f64),
+  WEFT_NO_DTYPE(F64, f64),
+  WEFT_NO_DTYPE(int8, i8),
+  WEFT_NO_DTYPE(uint8, u8),
+  WEFT_NO_DTYPE(int16, i16),
+  WEFT_NO_DTYPE(uint16, u16),
+  WEFT_NO_DTYPE(int32, i32),
+  WEFT_NO_DTYPE(uint32, u32),
+  WEFT_NO_DTYPE(int64, i64),
+  WEFT_NO_DTYPE(uint64, u64),
+#undef WEFT_NO_DTYPE
+#endif
+};
 
 /// IEEE binary16, storage only: arithmetic is done in f32.
 struct f16 {

@@ -19,6 +19,12 @@ struct Scalar {
   std::string name;
 
   explicit Scalar(std::string scalar_name) : name(std::move(scalar_name)) {}
+  template <class Never = void>
+  Scalar() {
+    static_assert(
+        detail::never<Never>,
+        "weft: a Scalar has no name; accepted: Scalar alpha(\"alpha\"), whose value is given at launch");
+  }
   template <class Number>
     requires std::is_arithmetic_v<Number>
   Scalar(Number) {
@@ -83,6 +89,14 @@ struct Product {
 template <class Sums, class Accesses>
 struct Expression {
   detail::Node node;
+
+  template <class... Given>
+  auto operator()(const Given&...) const {
+    static_assert(detail::has_broken_part<Sums, Accesses>,
+                  "weft: an expression is called; accepted: the indices of a sum and its product in one ( ), "
+                  "such as sum(k, A(m, k) * B(k, n))");
+    return Expression<detail::Types<detail::BrokenSum>, detail::Types<>>();
+  }
 };
 
 /// A product of three accesses or more: an expression of which a sum can say what it is.

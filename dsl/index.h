@@ -22,6 +22,16 @@ struct IndexName {
   }
 };
 
+template <IndexName name>
+struct Index;
+
+namespace detail {
+
+/// An index without a name; its message has been given.
+using NamelessIndex = Index<"no name">;
+
+}  // namespace detail
+
 /// A loop variable of the algorithm. In a schedule it names the loop: `m`, `m.outer`, `m.inner.outer`, and a
 /// loop with a factor: `m = 64`, `m = knob("tile_m", {32, 64})`.
 template <IndexName name>
@@ -29,7 +39,15 @@ struct Index : TakesFactor<Index<name>> {
   static constexpr LoopPart<2> outer{name.text, 2};
   static constexpr LoopPart<2> inner{name.text, 3};
 
-  Index() = default;
+  Index()
+    requires(!std::same_as<Index, detail::NamelessIndex>)
+  = default;
+  template <class Never = void>
+  Index() {
+    static_assert(
+        detail::never<Never>,
+        "weft: an index has no name; accepted: WEFT_INDEX(i); or Index<\"i\"> i;, its name in its type");
+  }
   /// Always refused: the compiler has to know the name.
   template <std::convertible_to<std::string_view> Text>
   explicit Index(const Text&) {
@@ -46,14 +64,9 @@ struct Index : TakesFactor<Index<name>> {
   static AffineIndex affine() { return {{{name.text, 1}}, 0}; }
 };
 
-namespace detail {
-
-/// An index without a name; its message has been given.
-using NamelessIndex = Index<"no name">;
-
-}  // namespace detail
 template <std::convertible_to<std::string_view> Text>
 Index(const Text&) -> Index<"no name">;
+Index() -> Index<"no name">;
 
 /// Declares an index of that name, inside or outside of functions: `WEFT_INDEX(m);` Several names are as many
 /// indices, at most eight: `WEFT_INDEX(m, n, k);`
@@ -65,7 +78,12 @@ Index(const Text&) -> Index<"no name">;
 #define WEFT_INDEX_4(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_5(__VA_ARGS__))
 #define WEFT_INDEX_5(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_6(__VA_ARGS__))
 #define WEFT_INDEX_6(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_7(__VA_ARGS__))
-#define WEFT_INDEX_7(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_ONE_INDEX(__VA_ARGS__))
+#define WEFT_INDEX_7(name, ...) WEFT_ONE_INDEX(name) __VA_OPT__(; WEFT_INDEX_8(__VA_ARGS__))
+#define WEFT_INDEX_8(name, ...)                                                                     \
+  WEFT_ONE_INDEX(name)                                                                              \
+  __VA_OPT__(; static_assert(::weft::detail::never<::weft::Index<#__VA_ARGS__>>,                    \
+                             "weft: WEFT_INDEX is given more than eight names; accepted: a second " \
+                             "WEFT_INDEX for those that follow"))
 
 /// A sum of indices; the types are those of the indices in it.
 template <class... Indices>

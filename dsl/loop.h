@@ -23,7 +23,8 @@ concept NoFactor = !std::integral<T> && !std::convertible_to<const T&, KnobChoic
 template <class Found>
 constexpr void refuse_factor() {
   static_assert(never<Found>,
-                "weft: a loop is given a factor that is neither an integer nor a knob; accepted: m = 64, or "
+                "weft: a loop is given a factor that is neither an integer nor a knob; found: the type "
+                "beside Found; accepted: m = 64, or "
                 "m = knob(\"tile_m\", {32, 64}) for numbers to choose from");
 }
 

@@ -47,6 +47,10 @@ struct BrokenCondition {
 template <>
 inline constexpr bool has_broken_part<BrokenCondition> = true;
 
+/// Not of a stream on the left, which prints.
+template <class Left, class Right>
+concept LeftMeantAsTerm = MeantAsTerm<Left>;
+
 /// A sentence for what stands in an expression and is no part of the language.
 template <class... Operands>
 constexpr void check_operands() {
@@ -55,7 +59,7 @@ constexpr void check_operands() {
   constexpr bool index = (IndexExpression<Operands> || ...);
   static_assert(told || !tensor,
                 "weft: a tensor stands in an expression without its indices; accepted: an index a dimension, "
-                "such as A(m, k)");
+                "such as A(m, k), as in C(m, n) = sum(k, A(m, k) * B(k, n))");
   static_assert(told || tensor || !index,
                 "weft: an index is used as a number; accepted: a tensor over that index that holds the "
                 "numbers, such as position(m)");
@@ -126,8 +130,38 @@ WEFT_REFUSED_BINARY(AnyIndex, !=, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
 #undef WEFT_NO_COMPARISON
 WEFT_REFUSED_UNARY(OneIndex, -, detail::BrokenIndexSum,
                    "an index is negated; accepted: a number before it, such as I(7 - p) or I(-1 * p + 7)")
+#define WEFT_NO_BITS                                                                                         \
+  "bits or the truth of an index are taken, and an algorithm has no conditions; accepted: sums of integers " \
+  "times indices, such as I(2 * p + r - 1)"
+WEFT_REFUSED_BINARY(AnyIndex, <<, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_BINARY(AnyIndex, >>, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_BINARY(AnyIndex, &, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_BINARY(AnyIndex, |, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_BINARY(AnyIndex, ^, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_BINARY(AnyIndex, &&, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_BINARY(AnyIndex, ||, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_UNARY(OneIndex, !, detail::BrokenIndexSum, WEFT_NO_BITS)
+WEFT_REFUSED_UNARY(OneIndex, ~, detail::BrokenIndexSum, WEFT_NO_BITS)
+#undef WEFT_NO_BITS
+#define WEFT_NO_END                                                                                        \
+  "the greater or the lesser of two indices is taken; accepted: sums of indices such as I(p + r - 1), of " \
+  "which "                                                                                                 \
+  "places outside of the tensor read as zero"
+#define WEFT_REFUSED_END(name)                                       \
+  template <class Left, class Right>                                 \
+    requires detail::AnyIndex<Left, Right>                           \
+  detail::BrokenIndexSum name(const Left&, const Right&) {           \
+    static_assert(detail::never<Left, Right>, "weft: " WEFT_NO_END); \
+    return {};                                                       \
+  }
+WEFT_REFUSED_END(max)
+WEFT_REFUSED_END(min)
+#undef WEFT_REFUSED_END
+#undef WEFT_NO_END
 
 // ---- in an expression ----
+
+#define WEFT_ASSIGNMENT "C(m, n) = sum(k, A(m, k) * B(k, n))"
 
 #define WEFT_REFUSED_OPERANDS(sign)               \
   template <class Left, class Right>              \
@@ -166,20 +200,30 @@ WEFT_REFUSED_ARGUMENT(sigmoid)
 WEFT_REFUSED_ARGUMENT(silu)
 #undef WEFT_REFUSED_ARGUMENT
 
-template <IsTerm Argument, class... Others>
-  requires(sizeof...(Others) > 0)
-auto relu(const Argument&, const Others&...) {
-  static_assert(detail::never<Others...>,
-                "weft: relu is given more than what it is taken of; accepted: relu(x); with an upper end, as "
-                "of ReLU6, clamp(x, 0, 6)");
-  return detail::BrokenExpression();
-}
-template <IsTerm Argument, class... Others>
-  requires(sizeof...(Others) > 0)
-auto gelu(const Argument&, const Others&...) {
-  static_assert(detail::never<Others...>,
-                "weft: gelu is given more than what it is taken of; accepted: gelu(x), which is x / 2 * (1 + "
-                "erf(x / sqrt 2)) and no approximation of it");
+#define WEFT_REFUSED_COUNT(name, count, written)                                                        \
+  template <detail::MeantAsTerm Argument, class... Others>                                              \
+    requires(sizeof...(Others) != count)                                                                \
+  auto name(const Argument&, const Others&...) {                                                        \
+    static_assert(detail::has_broken_part<Argument, Others...>,                                         \
+                  "weft: " #name                                                                        \
+                  " takes another number of expressions; found: the types beside Argument and Others; " \
+                  "accepted: " written);                                                                \
+    return detail::BrokenExpression();                                                                  \
+  }
+WEFT_REFUSED_COUNT(relu, 0, "relu(x); with an upper end, as of ReLU6, clamp(x, 0, 6)")
+WEFT_REFUSED_COUNT(gelu, 0, "gelu(x), which is x / 2 * (1 + erf(x / sqrt 2)) and no approximation of it")
+WEFT_REFUSED_COUNT(tanh, 0, "tanh(x)")
+WEFT_REFUSED_COUNT(sigmoid, 0, "sigmoid(x)")
+WEFT_REFUSED_COUNT(silu, 0, "silu(x), which is x * sigmoid(x)")
+WEFT_REFUSED_COUNT(max, 1, "max(x, y); of more than two, max(max(x, y), z)")
+WEFT_REFUSED_COUNT(min, 1, "min(x, y); of more than two, min(min(x, y), z)")
+WEFT_REFUSED_COUNT(clamp, 2, "clamp(x, least, most), or max(x, least) with one end alone")
+#undef WEFT_REFUSED_COUNT
+template <class Argument, class Least, class Most>
+  requires detail::AnyMeantAsTerm<Argument, Least, Most> &&
+           (!IsTermOrNumber<Argument> || !IsTermOrNumber<Least> || !IsTermOrNumber<Most>)
+auto clamp(const Argument&, const Least&, const Most&) {
+  detail::check_operands<Argument, Least, Most>();
   return detail::BrokenExpression();
 }
 
@@ -198,6 +242,16 @@ WEFT_REFUSED_BINARY(AnyMeantAsTerm, %, detail::BrokenExpression,
                     "the rest of an expression is taken; accepted: " WEFT_OPERATIONS)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, ^, detail::BrokenExpression,
                     "^ stands in an expression; accepted: " WEFT_OPERATIONS)
+#define WEFT_NO_TRUTH "bits or the truth of an expression are taken; accepted: " WEFT_OPERATIONS
+WEFT_REFUSED_BINARY(LeftMeantAsTerm, <<, detail::BrokenExpression, WEFT_NO_TRUTH)
+WEFT_REFUSED_BINARY(LeftMeantAsTerm, >>, detail::BrokenExpression, WEFT_NO_TRUTH)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, &, detail::BrokenExpression, WEFT_NO_TRUTH)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, |, detail::BrokenExpression, WEFT_NO_TRUTH)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, &&, detail::BrokenExpression, WEFT_NO_TRUTH)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, ||, detail::BrokenExpression, WEFT_NO_TRUTH)
+WEFT_REFUSED_UNARY(MeantAsTerm, !, detail::BrokenExpression, WEFT_NO_TRUTH)
+WEFT_REFUSED_UNARY(MeantAsTerm, ~, detail::BrokenExpression, WEFT_NO_TRUTH)
+#undef WEFT_NO_TRUTH
 WEFT_REFUSED_UNARY(MeantAsTerm, -, detail::BrokenExpression,
                    "an expression is negated; accepted: -1 * x instead of -x")
 WEFT_REFUSED_UNARY(MeantAsTerm, +, detail::BrokenExpression,
@@ -205,7 +259,7 @@ WEFT_REFUSED_UNARY(MeantAsTerm, +, detail::BrokenExpression,
 
 #define WEFT_NO_CONDITION                                                                              \
   "an expression is compared, and an algorithm has no conditions; accepted: max(x, y), min(x, y) and " \
-  "relu(x)"
+  "relu(x), which are weft's own: without std::"
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, <, detail::BrokenCondition, WEFT_NO_CONDITION)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, >, detail::BrokenCondition, WEFT_NO_CONDITION)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, <=, detail::BrokenCondition, WEFT_NO_CONDITION)
@@ -214,7 +268,19 @@ WEFT_REFUSED_BINARY(AnyMeantAsTerm, !=, detail::BrokenCondition, WEFT_NO_CONDITI
 #undef WEFT_NO_CONDITION
 
 WEFT_REFUSED_FUNCTION(fmax, "max(x, y)")
+WEFT_REFUSED_FUNCTION(fmaxf, "max(x, y)")
+WEFT_REFUSED_FUNCTION(maximum, "max(x, y)")
 WEFT_REFUSED_FUNCTION(fmin, "min(x, y)")
+WEFT_REFUSED_FUNCTION(fminf, "min(x, y)")
+WEFT_REFUSED_FUNCTION(minimum, "min(x, y)")
+WEFT_REFUSED_FUNCTION(tanhf, "tanh(x)")
+WEFT_REFUSED_FUNCTION(swish, "silu(x)")
+WEFT_REFUSED_FUNCTION(relu6, "clamp(x, 0, 6)")
+WEFT_REFUSED_FUNCTION(erf, "gelu(x), which is x / 2 * (1 + erf(x / sqrt 2))")
+WEFT_REFUSED_FUNCTION(matmul, WEFT_ASSIGNMENT)
+WEFT_REFUSED_FUNCTION(dot, WEFT_ASSIGNMENT)
+WEFT_REFUSED_FUNCTION(fabs, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(expf, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(abs, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(exp, WEFT_OPERATIONS)
 WEFT_REFUSED_FUNCTION(log, WEFT_OPERATIONS)
@@ -240,7 +306,6 @@ struct Var {
 
 // ---- in place of an assignment ----
 
-#define WEFT_ASSIGNMENT "C(m, n) = sum(k, A(m, k) * B(k, n))"
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, ==, Assignment,
                     "an algorithm is assigned with ==; accepted: one =, such as " WEFT_ASSIGNMENT)
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, +=, Assignment,

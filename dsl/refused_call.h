@@ -2,6 +2,14 @@
 // where the compiler would list all that it tried.
 #pragma once
 
+/// A name that another language or library has: used, it is refused with the sentence, at the user's line.
+/// Compilers that cannot say it do not have the name.
+#if defined(__has_attribute)
+#if __has_attribute(unavailable)
+#define WEFT_NO_NAME(sentence) __attribute__((unavailable("weft: " sentence)))
+#endif
+#endif
+
 #include <concepts>
 #include <initializer_list>
 #include <type_traits>
@@ -39,16 +47,25 @@ struct Anything {
 /// What a refused call gives back, so that no second error follows from its result. Never run.
 template <class Result>
 Result refused_result();
+/// The same where whatever is asked for may be given back.
+struct AnyResult {
+  template <class Result>
+    requires(!std::same_as<Result, AnyResult>)
+  operator Result() const {
+    return refused_result<Result>();
+  }
+};
 
 }  // namespace weft::detail
 
 /// An object made of what it is not made of, in the class `name`. `written` is how one is had.
-#define WEFT_NOT_MADE_OF(name, written)                                              \
-  template <class First, class... Rest>                                              \
-    requires(!std::same_as<std::remove_cvref_t<First>, name> && sizeof...(Rest) < 3) \
-  explicit name(const First&, const Rest&...) {                                      \
-    static_assert(::weft::detail::never<First, Rest...>,                             \
-                  "weft: a " #name " is not made so; accepted: " written);           \
+#define WEFT_NOT_MADE_OF(name, written)                                                           \
+  template <class First, class... Rest>                                                           \
+    requires(!std::same_as<std::remove_cvref_t<First>, name> && sizeof...(Rest) < 3)              \
+  explicit name(const First&, const Rest&...) {                                                   \
+    static_assert(::weft::detail::never<First, Rest...>,                                          \
+                  "weft: a " #name                                                                \
+                  " is not made so; found: the types beside First and Rest; accepted: " written); \
   }
 
 /// A member that another language or library has and the class has not, with braces among what it is given or
@@ -75,14 +92,16 @@ Result refused_result();
     return ::weft::detail::refused_result<result>();                                                \
   }
 
-/// A call of `name`, of the parameters behind `written`, with an option of a name that it has not. `names`
-/// has those that may be tried.
-#define WEFT_OPTION_REFUSED(result, name, names, written, ...)                       \
-  template <class Never = void>                                                      \
-  result name(__VA_ARGS__, const names&) {                                           \
-    static_assert(::weft::detail::never<Never>,                                      \
-                  "weft: " #name " has no option of that name; accepted: " written); \
-    return ::weft::detail::refused_result<result>();                                 \
+/// A call of `name`, of the parameters behind `written`, with options that it has not. `names` has the names
+/// that may be tried.
+#define WEFT_OPTION_REFUSED(result, name, names, written, ...)                                              \
+  template <class Never = void>                                                                             \
+  result name(__VA_ARGS__, const names&) {                                                                  \
+    static_assert(::weft::detail::never<Never>,                                                             \
+                  "weft: " #name                                                                            \
+                  " is not given options that it has; found: one of another name, without its name, or of " \
+                  "another type; accepted: " written);                                                      \
+    return ::weft::detail::refused_result<result>();                                                        \
   }
 
 /// A call of `name`, without braces, that fits none of its forms, which stand above, and is given something
@@ -102,13 +121,14 @@ Result refused_result();
     return ::weft::detail::refused_result<result>();                                                 \
   }
 
-/// The same, and what has braces or nothing of weft.
-#define WEFT_CALL_REFUSED(result, name, written)                                                      \
-  WEFT_TYPES_REFUSED(result, name, written)                                                           \
-  template <class Never = void>                                                                       \
-  result name(::weft::detail::Anything, ::weft::detail::Anything = {}, ::weft::detail::Anything = {}, \
-              ::weft::detail::Anything = {}, ::weft::detail::Anything = {}) {                         \
-    static_assert(::weft::detail::never<Never>,                                                       \
-                  "weft: " #name " is not given what it takes; accepted: " written);                  \
-    return ::weft::detail::refused_result<result>();                                                  \
+/// The same, and what has braces, nothing of weft, or nothing at all.
+#define WEFT_CALL_REFUSED(result, name, written)                                                            \
+  WEFT_TYPES_REFUSED(result, name, written)                                                                 \
+  template <class Never = void>                                                                             \
+  result name(::weft::detail::Anything = {}, ::weft::detail::Anything = {}, ::weft::detail::Anything = {},  \
+              ::weft::detail::Anything = {}, ::weft::detail::Anything = {}) {                               \
+    static_assert(::weft::detail::never<Never>, "weft: " #name                                              \
+                                                " is not given what it takes; found: braces or nothing of " \
+                                                "weft where something else belongs; accepted: " written);   \
+    return ::weft::detail::refused_result<result>();                                                        \
   }

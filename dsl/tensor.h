@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -107,6 +108,15 @@ struct StorageOf {
   constexpr operator Storage() const { return value; }
 };
 
+template <class... Others>
+constexpr void refuse_parts_of_tensor() {
+  static_assert(never<Others...>,
+                "weft: a tensor is not made of a name and its sizes in braces; found: the types beside "
+                "Others; accepted: Tensor<f32, 2> "
+                "A(\"A\", {4, 5}), the name first; the format of weights is chosen where they are packed, as "
+                "in pack(weights, formats::csr())");
+}
+
 template <class T>
 inline constexpr bool is_shape = false;
 template <std::size_t count>
@@ -134,15 +144,24 @@ class Access {
 
   template <class Use>
   auto operator[](const Use&) const {
-    static_assert(detail::never<Use> || (std::same_as<Uses, detail::BrokenIndex> || ...),
-                  "weft: an access is indexed once more, with [ ]; accepted: all indices between one ( ), "
-                  "such as A(m, k)");
-    return Access<Element, storage, detail::BrokenIndex>({value_.operand, {}});
+    return refused_use<Use>();
+  }
+  template <class... Given>
+  auto operator()(const Given&...) const {
+    return refused_use<Given...>();
   }
 
   const detail::AccessValue& value() const { return value_; }
 
  private:
+  template <class... Given>
+  auto refused_use() const {
+    static_assert(detail::never<Given...> || (std::same_as<Uses, detail::BrokenIndex> || ...),
+                  "weft: an access is indexed once more; accepted: all indices between one ( ), such as A(m, "
+                  "k)");
+    return Access<Element, storage, detail::BrokenIndex>({value_.operand, {}});
+  }
+
   detail::AccessValue value_;
 };
 
@@ -169,9 +188,21 @@ class Tensor {
   template <class... Others>
     requires(!((std::same_as<Others, Tensor> || detail::is_shape<Others>) || ...))
   explicit Tensor(const Others&...) {
-    static_assert(detail::never<Element, Others...>,
-                  "weft: a tensor is not made of a name and its sizes in braces; accepted: Tensor<f32, 2> "
-                  "A(\"A\", {4, 5})");
+    detail::refuse_parts_of_tensor<Element, Others...>();
+  }
+  /// Always refused: sizes before the name, and something else beside them. A list as the only one that has
+  /// to be given would take the braces of `A{"A", {4, 5}}`.
+  template <class Never = void>
+  Tensor(std::initializer_list<detail::Anything>, detail::Anything) {
+    detail::refuse_parts_of_tensor<std::initializer_list<Never>>();
+  }
+  template <class Never = void>
+  Tensor(const std::string&, detail::Anything, std::initializer_list<detail::Anything>) {
+    detail::refuse_parts_of_tensor<std::initializer_list<Never>>();
+  }
+  template <class Never = void>
+  Tensor(const std::string&, std::initializer_list<detail::Anything>, detail::Anything) {
+    detail::refuse_parts_of_tensor<std::initializer_list<Never>>();
   }
 
   /// The same tensor with the distance between neighbours of each dimension, in elements:
@@ -216,6 +247,12 @@ class Tensor {
     static_assert(detail::never<Use>, "weft: a tensor is indexed with [ ]; accepted: ( ), such as A(m, k)");
     return Access<Element, storage, detail::BrokenIndex>({operand_, {}});
   }
+  template <class Never = void>
+  auto operator()(std::initializer_list<detail::Anything>) const {
+    static_assert(detail::never<Never>,
+                  "weft: the indices of a tensor stand in braces; accepted: ( ) alone, such as A(m, k)");
+    return Access<Element, storage, detail::BrokenIndex>({operand_, {}});
+  }
   // An algorithm turns a tensor over by the order of its indices.
   WEFT_NO_MEMBER(Tensor, transpose,
                  "sizes and indices in the other order: B(n, k) of Tensor<f32, 2> B(\"B\", {N, K})")
@@ -238,5 +275,9 @@ class Tensor {
 /// Always refused, by the rule about element types: `Tensor A("A", {4, 5})` does not say one.
 template <std::size_t count>
 Tensor(std::string, const Extent (&)[count]) -> Tensor<void, count>;
+template <class... Others>
+Tensor(const std::string&, const Others&...) -> Tensor<void>;
+Tensor(const std::string&, std::initializer_list<detail::Anything>, detail::Anything) -> Tensor<void>;
+Tensor(const std::string&, detail::Anything, std::initializer_list<detail::Anything>) -> Tensor<void>;
 
 }  // namespace weft

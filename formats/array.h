@@ -23,11 +23,26 @@ namespace detail {
 
 template <class Value>
 constexpr void refuse_values() {
+  static_assert(!std::integral<Value>,
+                "weft: an array is made of integers alone; found: its shape, or its values; accepted: "
+                "Array(DType::f32, {64, 96}) of a shape, Array::of(std::vector{1, 2, 3, 4}).reshaped({2, 2}) "
+                "of values");
   static_assert(
-      never<Value>,
+      std::integral<Value>,
       "weft: an array is made of its values alone; accepted: Array::of(std::vector{1.0f, 2.0f, 3.0f, "
       "4.0f}).reshaped({2, 2}), or Array(DType::f32, {2, 2}) and .set(i, value)");
 }
+
+template <class... Given>
+constexpr void refuse_parts_of_array() {
+  static_assert(never<Given...>,
+                "weft: an array is not made of an element type and a shape; found: the types beside Given; "
+                "accepted: Array(DType::f32, {64, "
+                "96}), then "
+                ".set(i, value); of values Array::of(values).reshaped({64, 96})");
+}
+template <class Given>
+concept IsShape = std::convertible_to<const Given&, std::vector<std::int64_t>>;
 
 }  // namespace detail
 
@@ -65,6 +80,42 @@ class Array {
   Array(std::initializer_list<std::initializer_list<Value>>) {
     detail::refuse_values<Value>();
   }
+  template <class Value, class Allocator>
+  Array(const std::vector<Value, Allocator>&) {
+    detail::refuse_values<Value>();
+  }
+  /// Always refused: one part alone, or parts that are none.
+  template <class First, class... Rest>
+    requires(!std::same_as<First, Array> && !std::same_as<First, DType> && sizeof...(Rest) < 3)
+  explicit Array(const First&, const Rest&...) {
+    detail::refuse_parts_of_array<First, Rest...>();
+  }
+  template <class Never = void>
+  explicit Array(DType) {
+    detail::refuse_parts_of_array<Never>();
+  }
+  template <class Shape>
+    requires(!detail::IsShape<Shape> && !std::integral<Shape>)
+  Array(DType, const Shape&, detail::Anything = {}) {
+    detail::refuse_parts_of_array<Shape>();
+  }
+  template <class Values>
+    requires(!std::convertible_to<const Values&, CallPlace>)
+  Array(DType, std::initializer_list<std::int64_t>, const Values&) {
+    detail::refuse_parts_of_array<Values>();
+  }
+  template <class Values>
+    requires(!std::same_as<Values, DType>)
+  Array(const Values&, std::initializer_list<detail::Anything>) {
+    detail::refuse_parts_of_array<Values>();
+  }
+  template <class Values>
+    requires(!std::same_as<Values, DType>)
+  Array(std::initializer_list<std::int64_t>, const Values&) {
+    detail::refuse_parts_of_array<Values>();
+  }
+  WEFT_NO_FUNCTION(Array, from, "Array::of(values).reshaped({64, 96}) of a std::vector")
+  WEFT_NO_FUNCTION(Array, from_vector, "Array::of(values).reshaped({64, 96}) of a std::vector")
   WEFT_NO_FUNCTION(Array, zeros, "Array(DType::f32, {64, 96}), which is all zeros")
   WEFT_NO_FUNCTION(Array, empty, "Array(DType::f32, {64, 96}), which is all zeros")
   WEFT_NO_FUNCTION(Array, ones, "Array(DType::f32, {64, 96}) and std::ranges::fill(array.as<f32>(), 1.0f)")
@@ -95,6 +146,19 @@ class Array {
   template <class T>
   static Array of(const std::vector<T>& values) {
     return of(std::span<const T>(values));
+  }
+
+  /// Always refused: values stand in a vector.
+  template <class Value, class... Rest>
+    requires std::is_arithmetic_v<Value>
+  static Array of(Value, Rest...) {
+    detail::refuse_values<Value>();
+    return Array();
+  }
+  template <class Value>
+  static Array of(std::initializer_list<Value>) {
+    detail::refuse_values<Value>();
+    return Array();
   }
 
   Array(const Array& other);
@@ -136,6 +200,17 @@ class Array {
 
   /// The same bytes under another shape; UserError when that has another size.
   Array reshaped(std::vector<std::int64_t> shape, CallPlace place = {}) &&;
+  /// Always refused: its bytes would stand in two arrays.
+  template <class Never = void>
+  Array reshaped(const std::vector<std::int64_t>&, CallPlace = {}) const& {
+    static_assert(
+        detail::never<Never>,
+        "weft: an array is reshaped that is still in use; accepted: std::move(array).reshaped({2, 2}), "
+        "or Array(array).reshaped({2, 2}) of a copy");
+    return Array();
+  }
+  WEFT_NO_MEMBER(Array, reshape,
+                 "std::move(array).reshaped({2, 2}), or Array(array).reshaped({2, 2}) of a copy")
   /// Element by element into another type, rounded to nearest.
   Array converted(DType dtype) const;
 

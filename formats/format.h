@@ -60,26 +60,40 @@ Format parse_format(std::string_view text, CallPlace place = {});
 /// A format in C++ is an object that is called, not a function: of an object's name alone, and of what it is
 /// called with by mistake, a template can say in a sentence what is wrong. WEFT_LETTERS_REFUSED is for names
 /// that its options do not have, such as the letters that stand in its text.
-#define WEFT_LETTERS_REFUSED(name, written)                                                 \
-  template <class Never = void>                                                             \
-  Format operator()(const ::weft::detail::NamesOfOptions&) const {                          \
-    static_assert(::weft::detail::never<Never>,                                             \
-                  "weft: " #name " has no option of that name in C++; accepted: " written); \
-    return {};                                                                              \
+#define WEFT_LETTERS_REFUSED(name, written)                                                                 \
+  template <class Never = void>                                                                             \
+  Format operator()(const ::weft::detail::NamesOfOptions&) const {                                          \
+    static_assert(::weft::detail::never<Never>,                                                             \
+                  "weft: " #name                                                                            \
+                  " is not given options that it has; found: one of another name, without its name, or of " \
+                  "another type; accepted: " written);                                                      \
+    return {};                                                                                              \
+  }
+/// A format of blocks that is given rows and columns of one apart.
+#define WEFT_SIZES_REFUSED(name)                                                                  \
+  template <std::integral... Sizes>                                                               \
+    requires(sizeof...(Sizes) > 1)                                                                \
+  Format operator()(Sizes...) const {                                                             \
+    static_assert(::weft::detail::never<Sizes...>,                                                \
+                  "weft: " #name                                                                  \
+                  " is given more than one size; found: the types beside Sizes; accepted: " #name \
+                  "(32), as many rows as columns of a block");                                    \
+    return {};                                                                                    \
   }
 /// The format of this name with its options, which are `otherwise` where they are left out.
-#define WEFT_FORMAT(Name, name, Options, otherwise, written)                                     \
-  struct Name {                                                                                  \
-    Format operator()(const Options& options = otherwise) const;                                 \
-    WEFT_LETTERS_REFUSED(name, written)                                                          \
-    template <class Number, class... Rest>                                                       \
-      requires(std::is_arithmetic_v<Number> || std::is_enum_v<Number>)                           \
-    Format operator()(Number, const Rest&...) const {                                            \
-      static_assert(::weft::detail::never<Number>,                                               \
-                    "weft: " #name " is given options without their names; accepted: " written); \
-      return {};                                                                                 \
-    }                                                                                            \
-  };                                                                                             \
+#define WEFT_FORMAT(Name, name, Options, otherwise, written)                                      \
+  struct Name {                                                                                   \
+    Format operator()(const Options& options = otherwise) const;                                  \
+    WEFT_LETTERS_REFUSED(name, written)                                                           \
+    template <class Number, class... Rest>                                                        \
+      requires(std::is_arithmetic_v<Number> || std::is_enum_v<Number>)                            \
+    Format operator()(Number, const Rest&...) const {                                             \
+      static_assert(::weft::detail::never<Number>,                                                \
+                    "weft: " #name                                                                \
+                    " is given options without their names; found: numbers; accepted: " written); \
+      return {};                                                                                  \
+    }                                                                                             \
+  };                                                                                              \
   inline constexpr Name name {}
 
 namespace detail {
@@ -152,11 +166,16 @@ WEFT_FORMAT(SlicedEll, sliced_ell, SliceOptions, {}, "sliced_ell({.slice = 8, .p
 /// "bcsr:b=32". Rows and columns need not be multiples of it.
 struct Bcsr {
   Format operator()(std::int64_t size = 16) const;
+  WEFT_SIZES_REFUSED(bcsr)
   WEFT_LETTERS_REFUSED(bcsr, "bcsr(32), rows and columns of a block, which is b")
 };
 inline constexpr Bcsr bcsr{};  ///< block rows compressed
+#if defined(WEFT_NO_NAME)
+WEFT_NO_NAME("there is no bsr; accepted: formats::bcsr(16)") inline constexpr Bcsr bsr{};
+#endif
 struct BlockedEll {
   Format operator()(std::int64_t size = 16) const;
+  WEFT_SIZES_REFUSED(blocked_ell)
   WEFT_LETTERS_REFUSED(blocked_ell, "blocked_ell(32), rows and columns of a block, which is b")
 };
 inline constexpr BlockedEll

@@ -109,6 +109,16 @@ WEFT_CALL_REFUSED(
     WeightMatrix, pruned,
     "pruned(weights, choose_weights(weights, formats::shfl_bw({.rows = 64}), {.sparsity = 0.75}))")
 
+/// Always refused: which weights stay is chosen for a format.
+template <class... Given>
+  requires(std::same_as<Given, WeightMatrix> || ...)
+WeightMatrix prune(const Given&...) {
+  static_assert(detail::never<Given...>,
+                "weft: there is no prune; accepted: pruned(weights, choose_weights(weights, "
+                "formats::shfl_bw({.rows = 64}), {.sparsity = 0.75}))");
+  return {};
+}
+
 /// The rows or columns of a block, or the rows of a group, that `format` is pruned by: the parameter b (16)
 /// or V (64); 1 for formats of single weights. UserError as from choose_weights.
 std::int64_t granularity_of(const Format& format, CallPlace place = {});

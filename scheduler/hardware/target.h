@@ -63,5 +63,6 @@ struct Target {
 std::span<const Target> targets();
 /// "cpu", "sm_90a", "90a", "sm_90". UserError that lists the targets when there is none of that name.
 const Target& target_named(std::string_view name, CallPlace place = {});
+WEFT_CALL_REFUSED(Target, target_named, "target_named(\"cpu\"), or another name of weft targets, as a text")
 
 }  // namespace weft

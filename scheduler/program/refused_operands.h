@@ -58,12 +58,14 @@ struct NamesOfKnobs {
 }  // namespace weft::detail
 
 /// A call of a recipe with a knob of a name that it does not have.
-#define WEFT_KNOB_REFUSED(recipe, written)                                                                 \
-  template <class Never = void>                                                                            \
-  Schedule recipe(const Algorithm& algorithm, const std::shared_ptr<const SparseTensor>&, const Target&,   \
-                  const detail::NamesOfKnobs&, CallPlace = {}) {                                           \
-    static_assert(detail::never<Never>, "weft: " #recipe " has no knob of that name; accepted: " written); \
-    return Schedule(algorithm, nullptr, Target());                                                         \
+#define WEFT_KNOB_REFUSED(recipe, written)                                                               \
+  template <class Never = void>                                                                          \
+  Schedule recipe(const Algorithm& algorithm, const std::shared_ptr<const SparseTensor>&, const Target&, \
+                  const detail::NamesOfKnobs&, CallPlace = {}) {                                         \
+    static_assert(detail::never<Never>, "weft: " #recipe                                                 \
+                                        " is not given knobs that it has; found: one of another name, "  \
+                                        "without its name, or of another type; accepted: " written);     \
+    return Schedule(algorithm, nullptr, Target());                                                       \
   }
 
 /// A call of a recipe with weights or a target that are none. Behind its name stand the parameters that

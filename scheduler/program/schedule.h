@@ -53,6 +53,14 @@ class Schedule {
         "weft: a schedule of nothing; accepted: Schedule s = schedule(algorithm, weights, target);");
   }
 
+  template <class Given>
+    requires(!std::convertible_to<const Given&, const Schedule&>)
+  explicit Schedule(const Given&) {
+    static_assert(detail::never<Given>,
+                  "weft: a Schedule is not made so; found: the type beside Given; accepted: "
+                  "Schedule s = schedule(algorithm, weights, target);");
+  }
+
   /// `.split(n = 64)`: n becomes n.outer and n.inner.
   template <std::same_as<LoopFactor>... Rest>
   Schedule& split(Placed<LoopFactor> first, Rest... rest) {
@@ -108,23 +116,28 @@ class Schedule {
   /// Always refused: loops and numbers stand in lists of their own.
   template <class Never = void>
   Schedule& split(std::initializer_list<LoopName>, std::initializer_list<std::int64_t>) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
   }
   template <class Never = void>
   Schedule& tile(std::initializer_list<LoopName>, std::initializer_list<std::int64_t>) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
   }
-  /// Always refused: a loop and its number stand in braces.
+  /// Always refused: a loop and its number stand in braces, or one of them.
   template <class Never = void>
   Schedule& split(std::initializer_list<detail::Anything>, std::initializer_list<detail::Anything> = {}) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
+  }
+  template <class Never = void>
+  SplitLoops split(const LoopName&, std::initializer_list<detail::Anything>) {
+    detail::refuse_factors<std::initializer_list<Never>>();
+    return {};
   }
   template <class Never = void>
   Schedule& tile(std::initializer_list<detail::Anything>, std::initializer_list<detail::Anything> = {}) {
-    detail::refuse_factors<Never>();
+    detail::refuse_factors<std::initializer_list<Never>>();
     return *this;
   }
   /// `.reorder(m, k, n.inner)`: these loops in this order.
@@ -345,10 +358,19 @@ class Schedule {
   WEFT_STEP_ELSEWHERE(prefetch, ".stage(\"B\", shared, at = k.outer, depth = 2)")
   WEFT_STEP_ELSEWHERE(rfactor, ".split_k(k, groups = 8)")
   WEFT_STEP_ELSEWHERE(gpu_blocks, ".bind(m.outer, block_x)")
-  WEFT_STEP_ELSEWHERE(gpu_threads, ".bind(n.inner, thread_x)")
+  WEFT_STEP_ELSEWHERE(gpu_threads, ".bind(n.inner, thread)")
   WEFT_STEP_ELSEWHERE(gpu_lanes, ".bind(n.inner, lane)")
   WEFT_STEP_ELSEWHERE(gpu_tile, ".tile(m = 4, n = 64) and .bind(m.outer, block_x)")
   WEFT_STEP_ELSEWHERE(parallelize, ".parallel(m)")
+  WEFT_STEP_ELSEWHERE(cache, ".stage(\"B\", shared, at = k.outer)")
+  WEFT_STEP_ELSEWHERE(pipeline, ".stage(\"B\", shared, at = k.outer, depth = 3)")
+  WEFT_STEP_ELSEWHERE(interchange, ".reorder(n, m)")
+  WEFT_STEP_ELSEWHERE(permute, ".reorder(n, m)")
+  // What is done with a schedule, and no step of it.
+  WEFT_STEP_ELSEWHERE(compile, "Kernel kernel = compile(schedule);")
+  WEFT_STEP_ELSEWHERE(build, "Kernel kernel = compile(schedule);")
+  WEFT_STEP_ELSEWHERE(lower, "compile(schedule).lowered()")
+  WEFT_STEP_ELSEWHERE(print, "print(schedule), or std::cout << schedule")
 
   /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
   /// keeps that place; others get this one. A knob that the rewrite cannot take as a symbol stands in the

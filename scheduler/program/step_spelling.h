@@ -23,10 +23,10 @@ namespace detail {
 
 template <class Found>
 constexpr void refuse_number() {
-  static_assert(
-      never<Found>,
-      "weft: an argument of a step is neither an integer nor a knob; accepted: depth = 2, or depth = "
-      "knob(\"depth\", {2, 3}) for numbers to choose from");
+  static_assert(never<Found>,
+                "weft: an argument of a step is neither an integer nor a knob; found: the type beside Found; "
+                "accepted: depth = 2, or depth = "
+                "knob(\"depth\", {2, 3}) for numbers to choose from");
 }
 
 }  // namespace detail
@@ -39,14 +39,26 @@ struct Word {
   template <class Text>
     requires std::convertible_to<const Text&, std::string_view>
   Word(const Text&) {
-    static_assert(detail::never<Text>,
-                  "weft: a word of a step is a text; accepted: the word itself, such as block_x in .bind(m, "
-                  "block_x), or shared in .stage(\"B\", shared, at = k.outer)");
+    static_assert(
+        detail::never<Text>,
+        "weft: a word of a step is a text; accepted: the word itself, such as block_x, warp, lane or "
+        "thread in .bind(m, block_x), or shared in .stage(\"B\", shared, at = k.outer)");
   }
 };
 inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
     thread{"thread"}, shared{"shared"}, registers{"registers"}, shifted{"shifted"}, atomic{"atomic"},
     second_pass{"second_pass"};
+#if defined(WEFT_NO_NAME)
+#define WEFT_NO_WORD(name)                                                                          \
+  WEFT_NO_NAME("there is no " #name                                                                 \
+               "; accepted: thread, or warp and lane, of one loop: .bind(n.inner, thread), of two " \
+               ".fuse(m.inner, n.inner) before it")
+WEFT_NO_WORD(thread_x) inline constexpr Word thread_x{"thread"};
+WEFT_NO_WORD(thread_y) inline constexpr Word thread_y{"thread"};
+WEFT_NO_WORD(thread_z) inline constexpr Word thread_z{"thread"};
+WEFT_NO_WORD(vthread) inline constexpr Word vthread{"thread"};
+#undef WEFT_NO_WORD
+#endif
 
 /// A named argument of a step: `at = n.outer`.
 struct ArgumentName {
@@ -71,6 +83,21 @@ struct ArgumentName {
     detail::refuse_number<std::initializer_list<Number>>();
     return {};
   }
+  template <class... Given>
+  Argument operator()(const Given&...) const {
+    static_assert(detail::never<Given...>,
+                  "weft: the name of an argument of a step is called; found: the types beside Given; "
+                  "accepted: one =, such as at = k.outer, depth = 2 and reduce = atomic; in an algorithm "
+                  "sum(k, A(m, k) * B(k, n)) instead of reduce");
+    return {};
+  }
+  template <class Given>
+  Argument operator==(const Given&) const {
+    static_assert(detail::never<Given>,
+                  "weft: an argument of a step is compared; found: ==; accepted: one =, such as at = k.outer "
+                  "and depth = 2");
+    return {};
+  }
 };
 inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
     blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, from_begin{"from_begin"},
@@ -86,7 +113,8 @@ struct NamedArgument : Argument {
   NamedArgument(const Other&) {
     static_assert(
         detail::never<Other>,
-        "weft: a step is given a loop, a number or a word without its name; accepted: each with its "
+        "weft: a step is given a loop, a number or a word without its name; found: the type beside Other; "
+        "accepted: each with its "
         "name, as docs/steps.md and weft steps have it, such as at = k.outer, depth = 2, from_end = "
         "1, blocks = 132 or reduce = atomic");
   }
@@ -128,10 +156,10 @@ concept NoFactors = sizeof...(Given) == 0 ||
 template <class... Given>
 constexpr void refuse_factors() {
   // What n == 64 becomes has been told of.
-  static_assert(
-      never<Given...> || (std::same_as<Given, IndexSum<BrokenIndex>> || ...),
-      "weft: split or tile is not given loops with a number or a knob each; accepted: .split(m = 4, n = "
-      "64), or, to get the loops back, .split(m, 4, n, 64)");
+  static_assert(never<Given...> || (std::same_as<Given, IndexSum<BrokenIndex>> || ...),
+                "weft: split or tile is not given loops with a number or a knob each; found: the types "
+                "beside Given; accepted: .split(m = 4, n = "
+                "64), or, to get the loops back, .split(m, 4, n, 64)");
 }
 
 /// Whether a step with these parameters, as a type of function, takes what is given.

@@ -49,6 +49,8 @@ lines_of("${text}" lines)
 list(FILTER lines EXCLUDE REGEX "is_not_read_further")
 set(errors ${lines})
 list(FILTER errors INCLUDE REGEX " error: ")
+# GCC says of some names twice, word by word, that they are not to be had.
+list(REMOVE_DUPLICATES errors)
 list(LENGTH errors count)
 if(NOT count EQUAL 1)
   complain("${SOURCE} gets ${count} errors, not one:\n${text}")

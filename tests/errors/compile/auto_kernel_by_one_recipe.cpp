@@ -1,4 +1,4 @@
-// expect: weft: auto_kernel has no option of that name
+// expect: weft: auto_kernel is not given options that it has
 // expect: .recipes
 // fix: return auto_kernel(a, w, t, {.recipes = {"default"}});
 #include <weft/search/choice/choice.h>

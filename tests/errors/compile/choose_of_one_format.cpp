@@ -1,4 +1,4 @@
-// expect: weft: choose has no option of that name
+// expect: weft: choose is not given options that it has
 // expect: .formats
 // fix: return choose(a, w, t, {.formats = {formats::csr()}});
 #include <weft/search/choice/choice.h>

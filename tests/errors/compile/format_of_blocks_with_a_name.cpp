@@ -1,4 +1,4 @@
-// expect: weft: bcsr has no option of that name in C++
+// expect: weft: bcsr is not given options that it has
 // expect: bcsr(32)
 // fix: return formats::bcsr(32);
 #include <weft/formats/sparse_tensor.h>

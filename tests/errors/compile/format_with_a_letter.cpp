@@ -1,4 +1,4 @@
-// expect: weft: shfl_bw has no option of that name in C++
+// expect: weft: shfl_bw is not given options that it has
 // expect: of which rows is V
 // fix: return formats::shfl_bw({.rows = 32});
 #include <weft/formats/sparse_tensor.h>

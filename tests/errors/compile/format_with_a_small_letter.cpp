@@ -1,4 +1,4 @@
-// expect: weft: hb_ell has no option of that name in C++
+// expect: weft: hb_ell is not given options that it has
 // expect: of which size is b
 // fix: return formats::hb_ell({.size = 8});
 #include <weft/formats/sparse_tensor.h>

@@ -1,4 +1,4 @@
-// expect: weft: shfl_bw has no knob of that name
+// expect: weft: shfl_bw is not given knobs that it has
 // expect: .tile_m, .tile_n, .tile_k, .stages
 // fix: return shfl_bw(algorithm, weights, target, {.tile_m = 64, .stages = 3});
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>

@@ -1,4 +1,4 @@
-// expect: weft: choose_weights has no option of that name
+// expect: weft: choose_weights is not given options that it has
 // expect: .sparsity
 // fix: return choose_weights(w, formats::csr(), {.sparsity = 0.5});
 #include <weft/formats/prune/prune.h>

@@ -1,4 +1,4 @@
-// expect: weft: read has no option of that name
+// expect: weft: read is not given options that it has
 // expect: {.tensor = "fc1.weight"}
 // fix: return read("layer.npz", {.tensor = "fc1.weight"});
 #include <weft/formats/io/read.h>

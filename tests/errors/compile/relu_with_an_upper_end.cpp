@@ -1,4 +1,4 @@
-// expect: weft: relu is given more than what it is taken of
+// expect: weft: relu takes another number of expressions
 // expect: clamp(x, 0, 6)
 // fix: return algorithm("program", C(m, n) = clamp(sum(k, A(m, k) * B(k, n)), 0, 6));
 #include <weft/dsl/assignment.h>

@@ -1,4 +1,4 @@
-// expect: weft: tune has no option of that name
+// expect: weft: tune is not given options that it has
 // expect: .seconds
 // fix: return tune(s, "cpu", {.trials = 10, .seconds = 5});
 #include <weft/search/trials/tune_schedule.h>

@@ -1,0 +1,10 @@
+// expect: weft: compile is not given options that it has
+// expect: of another type
+// fix: return compile(schedule, {.threads = 4});
+#include <weft/backends/kernel.h>
+
+using namespace weft;
+
+Kernel program(const Schedule& schedule) {
+  return compile(schedule, {.threads = "4"});  // here
+}

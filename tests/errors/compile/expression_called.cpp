@@ -1,0 +1,10 @@
+// expect: weft: an expression is called
+// fix: return algorithm("p", C(m, n) = relu(sum(k, A(m, k) * B(k, n))));
+#include <weft/dsl/assignment.h>
+
+using namespace weft;
+
+Algorithm program(const Tensor<f32, 2>& A, const Tensor<f32, 2>& B, const Tensor<f32, 2>& C) {
+  WEFT_INDEX(m, n, k);
+  return algorithm("p", C(m, n) = relu(sum(k, A(m, k) * B(k, n)))(m, n));  // here
+}

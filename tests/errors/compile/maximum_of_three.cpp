@@ -1,0 +1,11 @@
+// expect: weft: max takes another number of expressions
+// expect: found: the types beside Argument and Others
+// fix: return algorithm("p", C(m, n) = max(max(sum(k, A(m, k) * B(k, n)), C(m, n)), 0));
+#include <weft/dsl/assignment.h>
+
+using namespace weft;
+
+Algorithm program(const Tensor<f32, 2>& A, const Tensor<f32, 2>& B, const Tensor<f32, 2>& C) {
+  WEFT_INDEX(m, n, k);
+  return algorithm("p", C(m, n) = max(sum(k, A(m, k) * B(k, n)), C(m, n), 0));  // here
+}

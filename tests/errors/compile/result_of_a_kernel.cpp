@@ -1,0 +1,10 @@
+// expect: weft: the result of a call is used, and a kernel gives nothing back
+// expect: after which c has the result
+// fix: kernel(Device::cpu(), {{{"B", &b}, {"C", &c}}, {}});
+#include <weft/backends/kernel.h>
+
+using namespace weft;
+
+void program(const Kernel& kernel, Array& b, Array& c) {
+  Array result = kernel(Device::cpu(), {{{"B", &b}, {"C", &c}}, {}});  // here
+}

@@ -1,0 +1,9 @@
+// expect: weft: a tensor is not made of a name and its sizes in braces
+// fix: Tensor<f32, 2> B("B", {96, 128});
+#include <weft/dsl/assignment.h>
+
+using namespace weft;
+
+void program() {
+  Tensor B("B", {96, 128}, DType::f32);  // here
+}
