@@ -63,5 +63,7 @@ struct Target {
 std::span<const Target> targets();
 /// "cpu", "sm_90a", "90a", "sm_90". UserError that lists the targets when there is none of that name.
 const Target& target_named(std::string_view name, CallPlace place = {});
+/// That of a GPU by its own name, "h100", "A100 40 GB" or "RTX 4090"; null for names that are not known.
+const Target* target_of_card(std::string_view name);
 
 }  // namespace weft

@@ -13,6 +13,7 @@
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/tool/other_names.h>
 #include <weft/search/tool/recipe.h>
 #include <weft/search/tool/sizes.h>
 #include <weft/search/trials/best_file.h>
@@ -49,7 +50,8 @@ constexpr std::array<FlagOfOperations, 8> flags_of_operations{{{"--n", products}
 void refuse_idle_flags(const ProblemOptions& options) {
   constexpr std::array<std::string_view, 4> operations_known{"spmm", "spmv", "linear", "conv2d"};
   if (std::ranges::find(operations_known, options.op) == operations_known.end())
-    throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
+    throw UserError("there is no such operation", "--op", options.op,
+                    "spmm, spmv, linear or conv2d" + meant_by(options.op, operations_known));
   for (const auto& [flag, operations] : flags_of_operations) {
     const bool has_use = (options.op == "conv2d") == (operations == convolutions) && options.op != "spmv";
     if (has_use || std::ranges::find(options.given, flag) == options.given.end()) continue;
@@ -109,8 +111,10 @@ std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& 
 DType dtype_of_text(const std::string& text, DType fallback) {
   if (text.empty()) return fallback;
   const auto dtype = dtype_named(text);
+  constexpr std::array<std::string_view, 4> names{"f32", "f16", "bf16", "f64"};
   if (!dtype || !is_float(*dtype))
-    throw UserError("there is no such element type", "--dtype", text, "f32, f16, bf16 or f64");
+    throw UserError("there is no such element type", "--dtype", text,
+                    "f32, f16, bf16 or f64" + meant_by(text, names));
   return *dtype;
 }
 
@@ -122,7 +126,8 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   const auto activation = value_named<Activation>(activation_names, options.activation);
   if (!activation)
     throw UserError("there is no such activation", "--activation", options.activation,
-                    fmt::format("{}", fmt::join(activation_names, ", ")));
+                    fmt::format("{}{}", fmt::join(activation_names, ", "),
+                                meant_by(options.activation, activation_names)));
   epilogue.activation = *activation;
   return epilogue;
 }
@@ -159,7 +164,10 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   c.dilation = pair_of(options.dilation, "--dilation");
   c.batch = options.batch;
   const auto layout = layout_named(options.layout);
-  if (!layout) throw UserError("there is no such layout", "--layout", options.layout, "nchw, nhwc or chwn");
+  constexpr std::array<std::string_view, 3> names{"nchw", "nhwc", "chwn"};
+  if (!layout)
+    throw UserError("there is no such layout", "--layout", options.layout,
+                    "nchw, nhwc or chwn" + meant_by(options.layout, names));
   c.layout = *layout;
   return c;
 }
@@ -172,7 +180,7 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
     return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
   if (options.n < 1)
     throw UserError("the dense operand has no columns", "--n",
-                    options.n == 0 ? "none, as where --n is left out" : fmt::format("{} columns", options.n),
+                    options.given.empty() ? "none, as --n is left out" : fmt::format("{} columns", options.n),
                     "--n 256, at least 1");
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
@@ -226,7 +234,9 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
              ".smtx .mtx .npy .npz .onnx .safetensors, or made:M=512,K=1024,sparsity=0.9", "FILE")
       ->required();
   add_option(app, "--tensor", options.tensor, "which tensor of it", "NAME");
-  add_option(app, "--n", options.n, "columns of a product", "N");
+  only(add_option(app, "--n", options.n, "columns of a product", "N"),
+       "one whole number from 1 on, such as 256 (export takes 1:512, model tune 1,8,512)",
+       [](const std::string& word) { return read_number<std::int64_t>(word).has_value(); });
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
   add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
@@ -297,6 +307,7 @@ WeightMatrix read_weights(const ProblemOptions& options) {
 /// What a search found, where --schedule names that.
 std::optional<BestKernel> best_of(const ProblemOptions& options) {
   if (options.schedule.empty()) return std::nullopt;
+  refuse_own_file("--schedule", options.schedule, "a schedule that weft tune found, or its steps");
   const std::string text = of_option("--schedule", [&] { return text_of_file(options.schedule); });
   if (!is_best_file(text)) return std::nullopt;
   return best_kernel_of(text, options.schedule);

@@ -95,6 +95,16 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
     refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f32, or --recipe cpu_rows");
 }
 
+/// A limit that the steps of a recipe break is told with its knobs, where those were found that keep to it:
+/// whoever names a recipe writes no steps.
+[[noreturn]] void refuse_by_knobs(const InfeasibleError& error, const std::string& option) {
+  UserError::Report report = with_option(option, error.report()).report();
+  constexpr std::string_view mark = "tried, and legal: ";
+  if (const std::size_t at = report.accepted.find(mark); at != std::string::npos)
+    report.accepted.erase(0, at);
+  throw InfeasibleError(std::move(report));
+}
+
 }  // namespace
 
 RecipeChoice parse_recipe(std::string_view text) {
@@ -136,7 +146,14 @@ Schedule schedule_by_recipe(const RecipeChoice& choice, const Algorithm& algorit
       refuse_with_knob_left_out(refused, recipe.knobs, choice.point, write);
     }
   };
-  Schedule chosen = of_option("--recipe " + choice.text, tried);
+  const auto by_knobs = [&] {
+    try {
+      return tried();
+    } catch (const InfeasibleError& error) {
+      refuse_by_knobs(error, "--recipe " + choice.text);
+    }
+  };
+  Schedule chosen = of_option("--recipe " + choice.text, by_knobs);
   if (is_left_to_default(recipe, chosen))
     throw UserError(
         fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,
