@@ -75,9 +75,9 @@ constexpr std::array counterparts{
     Counterpart{"device", "--target", "--target cpu or --target sm_90a, as nothing is run"},
     Counterpart{"device", "--archs", "--archs x86-64-v4 or --archs sm_90a, as nothing is run"},
     Counterpart{"target", "--archs", "--archs x86-64-v4 or --archs sm_90a"},
+    Counterpart{"target", "--measure", "--measure cpu, --measure gpu or --measure sim"},
     Counterpart{"target", "--device", "--device cpu, --device cuda or --device sim:sm_90a"},
     Counterpart{"archs", "--target", "--target cpu or --target sm_90a"},
-    Counterpart{"archs", "--device", "--device cpu, --device cuda or --device sim:sm_90a"},
     Counterpart{"recipe", "--recipes", "--recipes NAME"},
     Counterpart{"recipes", "--recipe", "--recipe NAME"},
     Counterpart{"set", "--recipe", "--recipe NAME:KNOB=VALUE"},
@@ -120,7 +120,7 @@ std::string meaning_of_option(const CLI::App& verb, const std::string& word) {
       word.substr(begin, word.find_first_of(is_short ? "=0123456789" : "=", begin) - begin);
   for (const auto& [asked, own, use] : counterparts) {
     if (name == asked && verb.get_option_no_throw(std::string(own)) != nullptr)
-      return fmt::format("; {} has {} in place of {}", full_name(verb), use, word);
+      return fmt::format("; in place of --{} {} has {}", name, full_name(verb), use);
   }
   std::vector<std::string> options, verbs;
   for (const CLI::Option* option : verb.get_options()) {

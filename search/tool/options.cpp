@@ -469,7 +469,9 @@ const Target& packaged_target(const std::string& name) {
   };
   const Target& target = named();
   if (!exporting::takes(target))
-    throw UserError("a package has no kernels for that target", "--archs", name, exporting::targets_taken());
+    throw UserError("a package has no kernels for that target", "--archs", name,
+                    exporting::targets_taken() +
+                        (target.is_gpu() ? "" : "; for cpu x86-64-v4, x86-64-v3 or aarch64, its own level"));
   return target;
 }
 

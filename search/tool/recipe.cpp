@@ -95,14 +95,15 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
     refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f32, or --recipe cpu_rows");
 }
 
-/// A limit that the steps of a recipe break is told with its knobs, where those were found that keep to it:
-/// whoever names a recipe writes no steps.
-[[noreturn]] void refuse_by_knobs(const InfeasibleError& error, const std::string& option) {
-  UserError::Report report = with_option(option, error.report()).report();
-  constexpr std::string_view mark = "tried, and legal: ";
-  if (const std::size_t at = report.accepted.find(mark); at != std::string::npos)
-    report.accepted.erase(0, at);
-  throw InfeasibleError(std::move(report));
+/// What the steps of a recipe break is told with its knobs, where those were found that do not: whoever names
+/// a recipe writes no steps. Another target is no step.
+UserError::Report by_knobs(UserError::Report report) {
+  const std::size_t knobs = report.accepted.find("tried, and legal: ");
+  if (knobs == std::string::npos || report.accepted.substr(0, knobs).find("target") != std::string::npos)
+    return report;
+  report.accepted.erase(0, knobs);
+  report.accepted.erase(std::min(report.accepted.find('\n'), report.accepted.size()));
+  return report;
 }
 
 }  // namespace
@@ -146,14 +147,18 @@ Schedule schedule_by_recipe(const RecipeChoice& choice, const Algorithm& algorit
       refuse_with_knob_left_out(refused, recipe.knobs, choice.point, write);
     }
   };
-  const auto by_knobs = [&] {
+  const std::string option = "--recipe " + choice.text;
+  const auto told_by_knobs = [&] {
     try {
       return tried();
     } catch (const InfeasibleError& error) {
-      refuse_by_knobs(error, "--recipe " + choice.text);
+      throw InfeasibleError(by_knobs(with_option(option, error.report()).report()));
+    } catch (const UserError& error) {
+      const bool is_of_step = error.report().what.starts_with(".");
+      throw UserError(is_of_step ? by_knobs(error.report()) : error.report());
     }
   };
-  Schedule chosen = of_option("--recipe " + choice.text, by_knobs);
+  Schedule chosen = of_option(option, told_by_knobs);
   if (is_left_to_default(recipe, chosen))
     throw UserError(
         fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,
