@@ -95,11 +95,12 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
     refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f32, or --recipe cpu_rows");
 }
 
-/// What the steps of a recipe break is told with its knobs, where those were found that do not: whoever names
-/// a recipe writes no steps. Another target is no step.
+/// What the steps of a recipe break is told with its knobs, where numbers were found that do not: whoever
+/// names a recipe writes no steps. Another target is no step.
 UserError::Report by_knobs(UserError::Report report) {
   const std::size_t knobs = report.accepted.find("tried, and legal: ");
-  if (knobs == std::string::npos || report.accepted.substr(0, knobs).find("target") != std::string::npos)
+  if (knobs == std::string::npos || report.accepted.find(" in its place", knobs) == std::string::npos ||
+      report.accepted.substr(0, knobs).find("target") != std::string::npos)
     return report;
   report.accepted.erase(0, knobs);
   report.accepted.erase(std::min(report.accepted.find('\n'), report.accepted.size()));

@@ -64,6 +64,10 @@ std::vector<Space> spaces_of(const TuneVerb& options, TrialProblem& problem, con
   if (options.recipes.empty()) return spaces;
   for (const std::string& recipe : options.recipes) {
     if (number_of_space(spaces, recipe, {})) continue;
+    if (const std::size_t colon = recipe.find(':'); colon != std::string::npos)
+      throw UserError(
+          "a search chooses the knobs of its recipes", "--recipes " + recipe, recipe.substr(colon + 1),
+          fmt::format("--recipes {} --set {}", recipe.substr(0, colon), recipe.substr(colon + 1)));
     try {
       space_of(recipe, problem.what, target);  // says why there is none
     } catch (const UserError& error) {
