@@ -50,20 +50,26 @@ const FileFormat* format_of_name(Path path) {
   return nullptr;
 }
 
-/// What `read` makes of a file. Where it refuses one whose name is of another format, whoever gave the file
-/// may take it for that.
+/// What `read` makes of a file. Where it refuses one whose name is of another format, or whose bytes do not
+/// begin as its name says, whoever gave the file may take it for something else.
 template <class Read>
 auto read_as(const FileFormat& format, Bytes bytes, Path path, const Read& read) {
   try {
     return read();
   } catch (const UserError& error) {
     const FileFormat* const named = format_of_name(path);
-    if (named == nullptr || named == &format || !format.recognize(bytes)) throw;
+    const bool is_known = format.recognize(bytes);
+    if (is_known && (named == nullptr || named == &format)) throw;
     UserError::Report report = error.report();
-    report.found += fmt::format("; the file begins as {}, not as its name says", format.name);
-    const auto line_end = std::min(report.accepted.find('\n'), report.accepted.size());
-    report.accepted.insert(
-        line_end, fmt::format("; a name that ends with {} would be right", format.extensions.front()));
+    if (is_known) {
+      report.found += fmt::format("; the file begins as {}, not as its name says", format.name);
+      report.accepted.insert(
+          std::min(report.accepted.find('\n'), report.accepted.size()),
+          fmt::format("; a name that ends with {} would be right", format.extensions.front()));
+    } else if (const std::string beginning = io::beginning_of(bytes);
+               report.found.find(beginning) == std::string::npos) {
+      report.found += ", in " + beginning;
+    }
     throw UserError(std::move(report));
   }
 }
@@ -123,9 +129,11 @@ std::span<const FileFormat> file_formats() {
        .extensions = {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"},
        .summary = "refused; the message says how to convert it",
        .recognize = io::looks_like_pickle,
-       .read = [](Bytes, Path path, Options) -> WeightMatrix { io::refuse_pickle(path); },
-       .read_array = [](Bytes, Path path, Options) -> Array { io::refuse_pickle(path); },
-       .list = [](Bytes, Path path) -> std::vector<ListedWeight> { io::refuse_pickle(path); }},
+       .read = [](Bytes bytes, Path path, Options) -> WeightMatrix { io::refuse_named_pickle(bytes, path); },
+       .read_array = [](Bytes bytes, Path path, Options) -> Array { io::refuse_named_pickle(bytes, path); },
+       .list = [](Bytes bytes, Path path) -> std::vector<ListedWeight> {
+         io::refuse_named_pickle(bytes, path);
+       }},
       {.name = "onnx",
        .extensions = {".onnx"},
        .summary = "tensors of a model of ONNX, its sparse ones too",

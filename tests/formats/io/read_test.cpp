@@ -74,6 +74,10 @@ TEST_F(Files, TheReaderIsChosenByContentThenByExtension) {
   expect_refused([&] { read(write("bytes.npz", "\x81\x82")); }, {"bytes that begin with \"\\x81\\x82\""});
   expect_refused([&] { read(write("text.safetensors", "1 2 3\n4 5 6\n")); },
                  {"a text that begins with", "the length of its header"});
+  expect_refused([&] { read(write("text.onnx", "1 2 3\n4 5 6\n")); },
+                 {"no field of a message", "in a text that begins with \"1 2 3\""});
+  expect_refused([&] { read(write("text.smtx", "1 2 3\n4 5 6\n")); },
+                 {"3 stored entries, in a text that begins with \"1 2 3\""});
   expect_refused([&] { read(write("x.txt", "hello")); },
                  {"x.txt", "neither a known extension", ".safetensors", "DLMC",
                   "              .pt .pth .bin .pkl .pickle .ckpt refused; the message says"});
@@ -96,7 +100,8 @@ TEST_F(Files, AFileOfAnotherNameIsToldWithWhatItIs) {
 TEST_F(Files, PicklesAreRefusedWithARecipe) {
   expect_refused([&] { read(write("m.pkl", "\x80\x04x")); }, {"m.pkl", "pickle", "save_file"});
   expect_refused([&] { read(write("m.dat", "\x80\x02x")); }, {"pickle", "weights_only=True"});
-  expect_refused([&] { read(write("m.bin", "anything")); }, {"pickle"});
+  expect_refused([&] { read(write("m.bin", "anything")); },
+                 {"a text that begins with \"anything\", with the name of a Python pickle", "save_file"});
   expect_refused([&] { read(write("m.pt", testing::zip({{"m/data.pkl", "\x80\x02."}}))); },
                  {"pickle", "save_file"});
   expect_refused([&] { read_array(write("m.pth", "\x80\x02.")); }, {"pickle"});

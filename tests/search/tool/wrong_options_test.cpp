@@ -89,6 +89,7 @@ TEST_F(WrongOptionsTest, DashesVerbsAndValuesThatSlippedAreToldOf) {
       {"run w.npy --n 1,8", "one whole number from 1 on, such as 256"},
       {"run w.npy --n 0", "found:    0 columns"},
       {"run w.npy", "found:    none, as --n is left out"},
+      {"run w.npy --n 8 -o ''", "found:    an empty text\n  accepted: a path"},
       {"prune w.npy --format csr --sparsity 90%", "did you mean 0.9 in place of \"90%\"?"},
   };
   for (const WrongCall& wrong : all) expect_usage(wrong);
