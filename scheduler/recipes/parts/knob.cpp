@@ -41,17 +41,19 @@ void require_in_range(std::string_view recipe, const RecipeKnob& knob, std::int6
 
 namespace {
 
-/// Numbers that a knob may have in place of one, the nearest first: the powers of two times its multiple
-/// below it, and those above it.
+/// Numbers that a knob may have in place of one, the nearest first, those below it before those above: all of
+/// them where there are few, else powers of two times its multiple.
 std::vector<std::int64_t> numbers_near(const RecipeKnob& knob, std::int64_t value) {
+  constexpr std::int64_t most_tries = 8;  // each makes a schedule
+  const bool are_few = knob.most <= most_tries * knob.multiple;
   std::vector<std::int64_t> below, above;
-  for (std::int64_t number = knob.multiple; number <= knob.most; number *= 2) {
+  for (std::int64_t number = knob.multiple; number <= knob.most;
+       number = are_few ? number + knob.multiple : 2 * number) {
     if (number >= knob.least && number < value) below.insert(below.begin(), number);
     if (number > value) above.push_back(number);
   }
   below.insert(below.end(), above.begin(), above.end());
-  constexpr std::size_t most_tries = 8;  // each makes a schedule
-  if (below.size() > most_tries) below.resize(most_tries);
+  if (std::ssize(below) > most_tries) below.resize(most_tries);
   return below;
 }
 
