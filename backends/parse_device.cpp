@@ -5,6 +5,8 @@
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/hardware/target.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
 #include <vector>
@@ -21,9 +23,28 @@ void require_simulated(std::string_view text) {
     if (target.is_gpu()) known.push_back(std::string(prefix) + target.name);
     if (target.is_gpu() && text.substr(prefix.size()) == target.name) return;
   }
+  const Target* const of_card = target_of_card(text.substr(prefix.size()));
+  const std::string near =
+      of_card != nullptr ? fmt::format("; did you mean {}{}?", prefix, of_card->name)
+                         : did_you_mean(text, std::vector<std::string_view>(known.begin(), known.end()));
   throw UserError("there is no simulated device of that name", "'" + std::string(text.substr(0, 64)) + "'",
-                  fmt::format("{}{}", fmt::join(known, ", "),
-                              did_you_mean(text, std::vector<std::string_view>(known.begin(), known.end()))));
+                  fmt::format("{}{}", fmt::join(known, ", "), near));
+}
+
+/// What a text that names no device may mean: a target, a GPU by its own name, or a slip.
+std::string meant_by(std::string_view text) {
+  const Target* target = target_of_card(text);
+  for (const Target& one : targets()) {
+    if (one.is_gpu() && text == one.name) target = &one;
+    if (!one.is_gpu() && one.name != "cpu" && text == one.name) return "; did you mean cpu?";
+  }
+  if (target != nullptr)
+    return fmt::format("; did you mean cuda, where there is such a GPU, or sim:{}, which needs none?",
+                       target->name);
+  constexpr std::array<std::string_view, 4> of_cuda{"gpu", "GPU", "nvidia", "nvidia_gpu"};
+  if (std::ranges::find(of_cuda, text) != of_cuda.end()) return "; did you mean cuda?";
+  constexpr std::array<std::string_view, 3> known{"cpu", "cuda", "sim:sm_90a"};
+  return did_you_mean(text, known);
 }
 
 Device device_named(std::string_view text) {
@@ -40,8 +61,9 @@ Device device_named(std::string_view text) {
     if (error == std::errc() && end == digits.data() + digits.size() && ordinal >= 0)
       return Device::cuda(ordinal);
   }
-  throw UserError("reading the name of a device", "'" + std::string(text) + "'",
-                  "cpu, cuda, cuda:<number> such as cuda:1, or sim:<architecture> such as sim:sm_90a");
+  throw UserError(
+      "reading the name of a device", "'" + std::string(text) + "'",
+      "cpu, cuda, cuda:<number> such as cuda:1, or sim:<architecture> such as sim:sm_90a" + meant_by(text));
 }
 
 }  // namespace

@@ -56,7 +56,13 @@ std::string suggestion_for(std::string_view text, std::string_view name,
   const bool is_pattern = !text.empty() && text.find_first_not_of("0123456789:") == std::string_view::npos;
   const auto colons = std::ranges::count(text, ':');
   if (is_pattern && colons == 1) return "; 2:4 is n_m";
-  if (is_pattern && colons == 2) return "; 64:2:8 is v_n_m:V=64,M=8";
+  if (is_pattern && colons == 2) {
+    const std::size_t first = text.find(':'), last = text.rfind(':');
+    const std::string_view rows = text.substr(0, first), of = text.substr(last + 1);
+    if (text.substr(first, last - first) == ":2" && !rows.empty() && !of.empty())
+      return fmt::format("; {} is v_n_m:V={},M={}", text.substr(0, 100), rows, of);
+    return "; 64:2:8 is v_n_m:V=64,M=8";
+  }
   if (std::ranges::find(names, name.substr(0, name.find(','))) != names.end())
     return ", which is one of them and a comma: one at a time";
   return did_you_mean(name, names);

@@ -25,6 +25,19 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+std::string beginning_of(Bytes bytes) {
+  constexpr std::size_t shown = 16;
+  if (bytes.empty()) return "nothing: the file is empty";
+  const std::string_view all = text_of(bytes);
+  const auto is_of_text = [](char c) {
+    return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t';
+  };
+  if (!std::ranges::all_of(all.substr(0, 4 * shown), is_of_text))
+    return "bytes that begin with " + in_quotes(all.substr(0, shown));
+  const std::string_view line = all.substr(0, all.find_first_of("\r\n"));
+  return "a text that begins with " + in_quotes(line.substr(0, 2 * shown));
+}
+
 std::string end_after_comma(std::string_view text, std::size_t byte) {
   if (byte >= text.size() || (text[byte] != ']' && text[byte] != '}')) return {};
   const std::size_t before = text.substr(0, byte).find_last_not_of(" \t\r\n");

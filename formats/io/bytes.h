@@ -43,6 +43,9 @@ using Bytes = std::span<const std::byte>;
 std::string in_quotes(std::string_view text);
 
 std::string_view text_of(Bytes bytes);
+/// "a text that begins with "1 2 3"", or "bytes that begin with "\x80\x81"": what a message says of a file
+/// that is none of its kind.
+std::string beginning_of(Bytes bytes);
 /// "] after a comma", where that stands at the byte of a JSON text and is no JSON; else nothing.
 std::string end_after_comma(std::string_view text, std::size_t byte);
 bool starts_with(Bytes bytes, std::string_view prefix);

@@ -44,7 +44,8 @@ std::optional<Meaning> meaning_of(std::string_view word,
 }
 
 void read_banner(TextScanner& text, Header& header) {
-  if (lower_case(text.word()) != lower_case(banner)) text.refuse("another first word", std::string(banner));
+  if (lower_case(text.word()) != lower_case(banner))
+    text.refuse(beginning_of(text.bytes()), std::string(banner) + ", with which a .mtx begins");
   if (const auto word = lower_case(text.word()); word != "matrix") text.refuse(in_quotes(word), "matrix");
   const auto layout = lower_case(text.word());
   if (layout != "coordinate" && layout != "array") text.refuse(in_quotes(layout), "coordinate or array");
@@ -138,6 +139,11 @@ struct Coordinates {
 
 std::int64_t read_index(TextScanner& text, const std::string& what, std::int64_t extent) {
   const std::int64_t index = text.integer(what);
+  if (index == 0)
+    text.refuse(what + " 0, so that this file seems to count from 0",
+                fmt::format("1 to {}, as .mtx counts rows and columns from 1: both numbers of every entry "
+                            "larger by 1",
+                            extent));
   if (index < 1 || index > extent)
     text.refuse(fmt::format("{} {}", what, index), fmt::format("1 to {}", extent));
   return index - 1;

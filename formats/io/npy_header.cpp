@@ -163,7 +163,9 @@ DType dtype_of_descr(const Dictionary& header, const std::string& origin,
 
 /// Finds the dictionary behind magic, version and length, and parses it.
 Dictionary parse_dictionary(Bytes bytes, const std::string& origin) {
-  if (!looks_like_npy(bytes)) refuse(origin, "byte 0", "another beginning", "the bytes 93 4E 55 4D 50 59");
+  if (!looks_like_npy(bytes))
+    refuse(origin, "byte 0", beginning_of(bytes),
+           "the bytes 93 4E 55 4D 50 59 (\\x93NUMPY), with which a .npy of numpy.save begins");
   if (bytes.size() < 8) refuse(origin, "byte 6", "the end of the file", "a version");
   const auto major = std::to_integer<int>(bytes[6]);
   const auto minor = std::to_integer<int>(bytes[7]);

@@ -1,14 +1,31 @@
 #include <weft/formats/io/pickle.h>
 
+#include <utility>
+
 namespace weft::io {
 
-void refuse_pickle(const std::string& origin) {
-  refuse(origin, {}, "a Python pickle, which only Python can read, by running it",
+namespace {
+
+[[noreturn]] void refuse_with_advice(const std::string& origin, std::string found) {
+  refuse(origin, {}, std::move(found),
          ".safetensors; convert once, with a file that you trust:\n"
          "              python3 -c \"import sys, torch; from safetensors.torch import save_file; "
          "s = torch.load(sys.argv[1], map_location='cpu', weights_only=True); s = s.get('state_dict', s); "
          "save_file({k: v.contiguous().clone() for k, v in s.items() if torch.is_tensor(v)}, sys.argv[2])\" "
          "IN.pt OUT.safetensors");
+}
+
+}  // namespace
+
+void refuse_pickle(const std::string& origin) {
+  refuse_with_advice(origin, "a Python pickle, which only Python can read, by running it");
+}
+
+void refuse_named_pickle(Bytes bytes, const std::string& origin) {
+  if (looks_like_pickle(bytes)) refuse_pickle(origin);
+  refuse_with_advice(
+      origin,
+      beginning_of(bytes) + ", with the name of a Python pickle, which only Python can read, by running it");
 }
 
 bool looks_like_pickle(Bytes bytes) {

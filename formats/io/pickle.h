@@ -9,6 +9,8 @@ namespace weft::io {
 
 /// Throws the UserError that says how to turn the file into .safetensors.
 [[noreturn]] void refuse_pickle(const std::string& origin);
+/// The same for a file that has the name of a pickle, whatever its bytes are.
+[[noreturn]] void refuse_named_pickle(Bytes bytes, const std::string& origin);
 
 /// A pickle of protocol 2 or later, as torch.save wrote before it used ZIP, and as pickle.dump writes.
 bool looks_like_pickle(Bytes bytes);

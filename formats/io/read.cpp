@@ -41,6 +41,39 @@ std::vector<ListedWeight> list_safetensors(Bytes bytes, Path path) {
   return io::list_among(io::parse_safetensors_header(bytes, path), path);
 }
 
+/// The format that files of such a name have; null where the name says nothing.
+const FileFormat* format_of_name(Path path) {
+  for (const FileFormat& format : file_formats()) {
+    const auto matches = [&](std::string_view extension) { return path.ends_with(extension); };
+    if (std::ranges::any_of(format.extensions, matches)) return &format;
+  }
+  return nullptr;
+}
+
+/// What `read` makes of a file. Where it refuses one whose name is of another format, or whose bytes do not
+/// begin as its name says, whoever gave the file may take it for something else.
+template <class Read>
+auto read_as(const FileFormat& format, Bytes bytes, Path path, const Read& read) {
+  try {
+    return read();
+  } catch (const UserError& error) {
+    const FileFormat* const named = format_of_name(path);
+    const bool is_known = format.recognize(bytes);
+    if (is_known && (named == nullptr || named == &format)) throw;
+    UserError::Report report = error.report();
+    if (is_known) {
+      report.found += fmt::format("; the file begins as {}, not as its name says", format.name);
+      report.accepted.insert(
+          std::min(report.accepted.find('\n'), report.accepted.size()),
+          fmt::format("; a name that ends with {} would be right", format.extensions.front()));
+    } else if (const std::string beginning = io::beginning_of(bytes);
+               report.found.find(beginning) == std::string::npos) {
+      report.found += ", in " + beginning;
+    }
+    throw UserError(std::move(report));
+  }
+}
+
 std::string list_of_formats() {
   std::string text;
   for (const FileFormat& format : file_formats())
@@ -96,9 +129,11 @@ std::span<const FileFormat> file_formats() {
        .extensions = {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"},
        .summary = "refused; the message says how to convert it",
        .recognize = io::looks_like_pickle,
-       .read = [](Bytes, Path path, Options) -> WeightMatrix { io::refuse_pickle(path); },
-       .read_array = [](Bytes, Path path, Options) -> Array { io::refuse_pickle(path); },
-       .list = [](Bytes, Path path) -> std::vector<ListedWeight> { io::refuse_pickle(path); }},
+       .read = [](Bytes bytes, Path path, Options) -> WeightMatrix { io::refuse_named_pickle(bytes, path); },
+       .read_array = [](Bytes bytes, Path path, Options) -> Array { io::refuse_named_pickle(bytes, path); },
+       .list = [](Bytes bytes, Path path) -> std::vector<ListedWeight> {
+         io::refuse_named_pickle(bytes, path);
+       }},
       {.name = "onnx",
        .extensions = {".onnx"},
        .summary = "tensors of a model of ONNX, its sparse ones too",
@@ -124,11 +159,9 @@ const FileFormat& file_format_of(std::span<const std::byte> bytes, const std::st
   for (const FileFormat& format : file_formats()) {
     if (format.recognize(bytes)) return format;
   }
-  for (const FileFormat& format : file_formats()) {
-    const auto matches = [&](std::string_view extension) { return path.ends_with(extension); };
-    if (std::ranges::any_of(format.extensions, matches)) return format;
-  }
-  io::refuse(path, "byte 0", "neither a known extension nor a known beginning", "one of" + list_of_formats());
+  if (const FileFormat* const named = format_of_name(path)) return *named;
+  io::refuse(path, "byte 0", io::beginning_of(bytes) + ": neither a known extension nor a known beginning",
+             "one of" + list_of_formats());
 }
 
 WeightMatrix read(const std::string& path, const ReadOptions& options, CallPlace place) {
@@ -136,7 +169,8 @@ WeightMatrix read(const std::string& path, const ReadOptions& options, CallPlace
     const io::File file(path);
     const FileFormat& format = file_format_of(file.bytes(), path);
     check_options(format, path, options);
-    WeightMatrix weights = format.read(file.bytes(), path, options);
+    WeightMatrix weights =
+        read_as(format, file.bytes(), path, [&] { return format.read(file.bytes(), path, options); });
     if (options.row_dimensions == 1) return weights;
     return with_row_dimensions(std::move(weights), options.row_dimensions);
   });
@@ -152,7 +186,8 @@ Array read_array(const std::string& path, const std::string& tensor, std::option
                  ".npy, .npz or .safetensors");
     const ReadOptions options{.tensor = tensor, .reinterpret_as = reinterpret_as};
     check_options(format, path, options);
-    return format.read_array(file.bytes(), path, options);
+    return read_as(format, file.bytes(), path,
+                   [&] { return format.read_array(file.bytes(), path, options); });
   });
 }
 

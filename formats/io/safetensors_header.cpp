@@ -230,9 +230,13 @@ std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::strin
     refuse(origin, "byte 0", fmt::format("{} bytes", bytes.size()), "the length of the header, 8 bytes");
   const std::uint64_t length = little_endian(bytes, 0, length_bytes);
   const std::uint64_t left = bytes.size() - length_bytes;
-  if (length > longest_header || length > left)
+  if (length > longest_header)
+    refuse(origin, "byte 0",
+           fmt::format("a header of {} bytes with {} bytes left, in {}", length, left, beginning_of(bytes)),
+           "a .safetensors: 8 bytes with the length of its header, and the header, which begins with {");
+  if (length > left)
     refuse(origin, "byte 0", fmt::format("a header of {} bytes with {} bytes left", length, left),
-           fmt::format("at most {} bytes", std::min(longest_header, left)));
+           fmt::format("at most {} bytes", left));
   HeaderEvents events(bytes.subspan(length_bytes, length), length_bytes, origin);
   events.run();
   return place_entries(events.entries, bytes, length_bytes + length, origin);

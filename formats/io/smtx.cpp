@@ -49,7 +49,10 @@ void read_columns(TextScanner& text, WeightMatrix& matrix, std::int64_t stored) 
       const std::int64_t column = text.integer(fmt::format("column {} of {}", i, stored));
       if (column < 0 || column >= matrix.columns)
         text.refuse(fmt::format("column {} in row {}", column, row),
-                    fmt::format("0 to {}", matrix.columns - 1));
+                    fmt::format("0 to {}{}", matrix.columns - 1,
+                                column == matrix.columns ? ", as .smtx counts columns from 0, and this file "
+                                                           "may count from 1"
+                                                         : ""));
       matrix.column.push_back(static_cast<std::int32_t>(column));
     }
     const auto begin = matrix.column.begin() + matrix.row_begin[row];

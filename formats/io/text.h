@@ -17,6 +17,7 @@ class TextScanner {
 
   std::int64_t line() const { return line_; }
   const std::string& origin() const { return origin_; }
+  Bytes bytes() const { return std::as_bytes(std::span(text_)); }
   std::size_t bytes_left() const { return text_.size() - at_; }
   /// "line 3, byte 45": where the last word began.
   std::string place() const;

@@ -3,6 +3,7 @@
 #include <weft/formats/io/zip_library.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace weft::io {
@@ -15,12 +16,20 @@ struct CloseMember {
   void operator()(zip_file_t* file) const { zip_library().fclose(file); }
 };
 
+constexpr std::size_t end_record = 22;
+
+/// Where the record that ends an archive begins; nothing where it is not there, or not whole.
+std::optional<std::size_t> end_of(Bytes bytes) {
+  const std::size_t at = text_of(bytes).rfind("PK\x05\x06");
+  if (at == std::string_view::npos || bytes.size() - at < end_record) return std::nullopt;
+  return at;
+}
+
 /// The record that ends an archive carries the length of the comment behind it; libzip lets more follow.
 void check_end(Bytes bytes, const std::string& origin) {
-  constexpr std::size_t record = 22;
-  const std::size_t at = text_of(bytes).rfind("PK\x05\x06");
-  if (at == std::string_view::npos || bytes.size() - at < record) return;  // libzip says what is wrong
-  const std::size_t end = at + record + little_endian(bytes, at + record - 2, 2);
+  const std::optional<std::size_t> at = end_of(bytes);
+  if (!at) return;  // libzip finds that out
+  const std::size_t end = *at + end_record + little_endian(bytes, *at + end_record - 2, 2);
   if (end < bytes.size())
     refuse(origin, fmt::format("byte {}", end),
            fmt::format("{} bytes after the archive (padded)", bytes.size() - end), "the end of the file");
@@ -64,6 +73,16 @@ ZipArchive::ZipArchive(Bytes bytes, std::string origin) : size_(bytes.size()), o
     const std::string reason = zip_library().error_strerror(&error);
     zip_library().error_fini(&error);
     zip_library().source_free(source);
+    if (!looks_like_zip(bytes))
+      refuse(origin_, "byte 0", beginning_of(bytes),
+             "a ZIP archive of .npy files, as numpy.savez writes it, which begins with \"PK\"");
+    if (!end_of(bytes))
+      refuse(
+          origin_, fmt::format("byte {}", bytes.size()),
+          fmt::format("the end of the file after {} bytes, while it begins as a ZIP archive, whose list of "
+                      "members is at its end (truncated)",
+                      bytes.size()),
+          "all bytes of the archive: the file copied or downloaded anew");
     refuse(origin_, {}, "no readable ZIP archive (" + reason + ")", "a complete .npz");
   }
   zip_library().error_fini(&error);

@@ -28,21 +28,23 @@ struct Architecture {
   std::int64_t blocks_per_multiprocessor;
   std::int64_t cluster_blocks;
   const char* ptx_version;
+  const char* cards;  ///< words of names of GPUs that it is of, in lower case
   bool simulated_only = false;
 };
 
 // PTX: the version that has mma.sp for sm_80 and up, mbarrier.arrive.expect_tx and cp.async.bulk for sm_90,
 // the sparse wgmma for sm_90a. A driver refuses PTX newer than itself, so it is never higher than that.
+// Newer GPUs than those of the last architecture run its PTX, that of sm_90.
 constexpr Architecture architectures[] = {
-    {"sm_75", 75, false, 64, 0, 1024, 16, 0, "6.5"},      //
-    {"sm_80", 80, false, 164, 1024, 2048, 32, 0, "7.1"},  //
-    {"sm_86", 86, false, 100, 1024, 1536, 16, 0, "7.1"},  //
-    {"sm_87", 87, false, 164, 1024, 1536, 16, 0, "7.4"},  //
-    {"sm_89", 89, false, 100, 1024, 1536, 24, 0, "7.8"},  //
-    {"sm_90", 90, false, 228, 1024, 2048, 32, 8, "8.0"},  //
-    {"sm_90a", 90, true, 228, 1024, 2048, 32, 8, "8.2"},
+    {"sm_75", 75, false, 64, 0, 1024, 16, 0, "6.5", "t4 rtx20"},                       //
+    {"sm_80", 80, false, 164, 1024, 2048, 32, 0, "7.1", "a100 a30 a800"},              //
+    {"sm_86", 86, false, 100, 1024, 1536, 16, 0, "7.1", "a10 a10g a40 a16 a2 rtx30"},  //
+    {"sm_87", 87, false, 164, 1024, 1536, 16, 0, "7.4", "orin"},                       //
+    {"sm_89", 89, false, 100, 1024, 1536, 24, 0, "7.8", "l4 l40 l40s rtx40"},          //
+    {"sm_90", 90, false, 228, 1024, 2048, 32, 8, "8.0", "b100 b200 gb200 rtx50"},      //
+    {"sm_90a", 90, true, 228, 1024, 2048, 32, 8, "8.2", "h100 h200 h800 h20 gh200"},
     // A V100 with the sparse tensor core of HB-ELL.
-    {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", true},
+    {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", "", true},
 };
 
 // aarch64 is ARMv8-A as every such processor has it.
@@ -129,8 +131,41 @@ bool of_newer_gpu(std::string_view name) {
   return std::ranges::all_of(targets(), [&](const Target& target) { return target.sm < number; });
 }
 
+/// The words of a name in lower case, "rtx" one with its number: "nvidia", "a100", "40gb".
+std::vector<std::string> words_of_card(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name.substr(0, 64)) {
+    const bool ends_word = c == ' ' || c == '-' || c == '_' || c == ':';
+    if (!ends_word) words.back() += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    if (ends_word && !words.back().empty() && words.back() != "rtx") words.emplace_back();
+  }
+  return words;
+}
+
+bool names_one_of(std::string_view name, std::string_view cards) {
+  const std::vector<std::string> words = words_of_card(name);
+  while (!cards.empty()) {
+    const std::string_view card = cards.substr(0, cards.find(' '));
+    cards.remove_prefix(std::min(cards.size(), card.size() + 1));
+    const auto is_card = [&](std::string_view word) {
+      // "rtx20" is of RTX 2080, not of RTX 2000 Ada.
+      const bool is_of_series =
+          card.starts_with("rtx") && word.size() > card.size() && word[card.size()] != '0';
+      return word == card || (is_of_series && word.starts_with(card));
+    };
+    if (std::ranges::any_of(words, is_card)) return true;
+  }
+  return false;
+}
+
 /// " (did you mean sm_80?)", or nothing where no target is near.
 std::string suggestion(std::string_view name) {
+  if (const Target* const target = target_of_card(name))
+    return fmt::format(" (did you mean {}?)", target->name);
+  for (const std::string& word : words_of_card(name)) {
+    if (word == "gpu" || word == "cuda" || word == "nvidia")
+      return " (the GPU's own: sm_90a of an H100, sm_80 of an A100, sm_75 of a T4)";
+  }
   if (name.size() > 16) return {};
   const Target* best = nullptr;
   std::size_t smallest = 3;
@@ -173,6 +208,12 @@ std::span<const Target> targets() {
     return list;
   }();
   return all;
+}
+
+const Target* target_of_card(std::string_view name) {
+  const auto* const row = std::ranges::find_if(
+      architectures, [&](const Architecture& one) { return names_one_of(name, one.cards); });
+  return row != std::end(architectures) ? &target_named(row->name) : nullptr;
 }
 
 const Target& target_named(std::string_view name, CallPlace place) {

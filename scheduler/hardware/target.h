@@ -64,5 +64,7 @@ std::span<const Target> targets();
 /// "cpu", "sm_90a", "90a", "sm_90". UserError that lists the targets when there is none of that name.
 const Target& target_named(std::string_view name, CallPlace place = {});
 WEFT_CALL_REFUSED(Target, target_named, "target_named(\"cpu\"), or another name of weft targets, as a text")
+/// That of a GPU by its own name, "h100", "A100 40 GB" or "RTX 4090"; null for names that are not known.
+const Target* target_of_card(std::string_view name);
 
 }  // namespace weft

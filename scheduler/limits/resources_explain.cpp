@@ -58,7 +58,10 @@ std::string clash_text(const Constraint& constraint, const KnobValues& values,
   const std::string equation = plain        ? total
                                : ends_in_it ? sum.substr(0, sum.size() - number.size()) + total
                                             : fmt::format("{} = {}", sum, total);
-  return fmt::format("{} {} {} {}", constraint.name, equation,
+  // A rest where there may be none: the short name is of the part that should divide the whole.
+  const bool is_rest = left > limit && limit == 0 && !constraint.text.empty();
+  const std::string counted = is_rest ? fmt::format(" ({})", constraint.text) : std::string();
+  return fmt::format("{}{} {} {} {}", constraint.name, counted, equation,
                      left > limit ? ">" : "<=", with_unit(limit, constraint.unit));
 }
 

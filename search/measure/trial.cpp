@@ -31,6 +31,18 @@ Record failed(TrialStatus status, const std::string& message) {
   return record;
 }
 
+/// What a word that is no measure may mean: a GPU, which is measured where it is, or simulated.
+std::string meant_by(std::string_view name) {
+  if (name.starts_with("cuda")) return "; did you mean gpu?";
+  const Target* target = target_of_card(name);
+  for (const Target& one : targets()) {
+    if (one.is_gpu() && one.name == name) target = &one;
+  }
+  if (target == nullptr) return did_you_mean(name, measure_names);
+  return fmt::format("; gpu on a machine with that GPU, elsewhere sim or model with --target {}",
+                     target->name);
+}
+
 }  // namespace
 
 std::string_view name_of(Measure measure) {
@@ -40,7 +52,7 @@ std::string_view name_of(Measure measure) {
 Measure measure_named(std::string_view name) {
   if (const auto known = value_named<Measure>(measure_names, name)) return *known;
   throw UserError("there is no such measure", "--measure", std::string(name),
-                  "gpu, sim, model or cpu" + did_you_mean(name, measure_names));
+                  "gpu, sim, model or cpu" + meant_by(name));
 }
 
 struct SharedArray::Header {

@@ -79,6 +79,13 @@ std::vector<std::string> written_plan(Network& network, const Target& target, co
 }
 
 AbsorbedPlan absorbed_plan(const std::string& folder, RecordFile& file) {
+  std::error_code none;
+  if (!fs::exists(shards_file(folder), none))
+    throw UserError("no plan of a network is there", folder,
+                    fs::is_directory(folder, none) ? "a folder without shards.txt"
+                    : fs::exists(folder, none)     ? "a file"
+                                                   : "no such folder",
+                    "a folder that weft model tune --plan wrote");
   const io::File list(shards_file(folder));
   std::istringstream names{std::string(io::text_of(list.bytes()))};
   AbsorbedPlan result;

@@ -155,6 +155,10 @@ std::vector<ClassAtColumns> at_columns(Network& network, const std::vector<std::
                       "NetworkTuneOptions::columns, --n 1,8,512");
     }
   }
+  if (network.layers().empty())
+    throw UserError("a network has no layers", network.path(),
+                    fmt::format("{} tensors, none with the shape of a weight", network.other_tensors()),
+                    "a folder with .safetensors, .onnx, .npz, .npy, .mtx or .smtx files, or one such file");
   if (all.empty()) {
     const NetworkLayer& first = network.layers().front();
     throw UserError(

@@ -104,7 +104,9 @@ void RecordFile::open_file(Mode mode) {
     if (fstat(descriptor_, &status) != 0) fail("read", path_, errno);
     regular_ = S_ISREG(status.st_mode);
     if (!regular_ && mode == Mode::read)
-      throw UserError("a database of trials cannot be read", path_, "no regular file", "a file");
+      throw UserError("a database of trials cannot be read", path_,
+                      S_ISDIR(status.st_mode) ? "a folder" : "no regular file",
+                      "a file that weft tune --db wrote");
     refresh();
   } catch (...) {
     close(descriptor_);
@@ -185,7 +187,7 @@ void RecordFile::check_architecture(const Record& record, const Record& first) c
   const std::string of_first = architecture_of(first.target.name);
   if (own != of_first)
     throw UserError("records of two architectures go into one database", path_, of_first + " and " + own,
-                    "those of one, or any_architecture (--allow-arch) to have both in one");
+                    "those of one, or TuneOptions::any_architecture (--allow-arch) to have both in one");
   for (const StoredRecord& other : records_) {
     const std::string found = architecture_of(other.record.target.name);
     if (found == own) continue;

@@ -2,6 +2,7 @@
 #include <weft/backends/runtime/device.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/command_line.h>
+#include <weft/search/tool/command_words.h>
 #include <weft/search/tool/help.h>
 #include <weft/search/tool/option_words.h>
 #include <weft/search/tool/verbs.h>
@@ -38,8 +39,9 @@ class Complaint {
   explicit Complaint(bool json) : json_(json) {}
 
   int operator()(const UserError& error, int code) const {
-    const UserError::Report& report = error.report();
-    return say(error,
+    const UserError told(tool::in_words_of_command(error.report()));
+    const UserError::Report& report = told.report();
+    return say(told,
                {{"what", report.what},
                 {"where", report.where},
                 {"found", report.found},

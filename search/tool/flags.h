@@ -61,6 +61,9 @@ CLI::Option* add_option(CLI::App& verb, const std::string& name, Value& value, c
   CLI::Option* option = verb.add_option(name, value, text);
   if (takes != nullptr) option->type_name(takes);
   if (value != Value{}) option->capture_default_str();
+  // Nothing would be written, and nobody told: a variable of the shell was empty.
+  if (std::same_as<Value, std::string> && name.ends_with("--out"))
+    only(option, "a path", [](const std::string& word) { return !word.empty(); });
   using Number = typename NumberIn<Value>::Type;
   if constexpr (std::is_arithmetic_v<Number> && !std::same_as<Number, bool>) only_numbers<Number>(option);
   return option;

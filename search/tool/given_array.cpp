@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -52,9 +53,13 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
         "layer.safetensors:fc1.bias");
   const auto [file, tensor] = file_and_tensor(text);
   Array array = of_option(flag, [&] { return read_array(file, tensor); });
+  const bool is_exchanged =
+      shape.size() == 2 && std::ranges::equal(array.shape(), shape | std::views::reverse);
   if (array.shape() != shape)
     throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
-                    text_of_shape(shape));
+                    text_of_shape(shape) +
+                        (flag == "--bias" ? ", one number for each row of the weights" : "") +
+                        (is_exchanged ? "; with its two dimensions exchanged it would be that" : ""));
   if (array.dtype() == dtype) return array;
   Array rounded = array.converted(dtype);
   const double change = largest_change(array, rounded, flag + " " + text);

@@ -37,6 +37,9 @@ Parts parts_of(std::string_view rest) {
     const std::string_view name = part.substr(0, equals);
     if (const auto density = read_number<double>(part.substr(equals + 1)); name == "density" && density)
       refuse(part, fmt::format("sparsity={:.4g} in its place", 1 - *density));
+    if (name == "N" || name == "n") refuse(part, "no N: --n says how many columns there are beside them");
+    if (name.find(' ') != std::string_view::npos)
+      refuse(fmt::format("a blank in \"{}\"", part), fmt::format("no blanks: {}", example));
     if (std::ranges::find(part_names, name) == part_names.end())
       refuse(part, fmt::format("{}{}", example, did_you_mean(name, part_names)));
     const auto value = read_number<double>(part.substr(equals + 1));

@@ -212,7 +212,7 @@ int write_plan_of(const TuneModel& options) {
 /// What measured shards brought, into the database.
 int absorb(const TuneModel& options) {
   require_place_for("--db", options.database);
-  RecordFile file(options.database, RecordFile::Mode::append);
+  RecordFile file = of_option("--db", [&] { return RecordFile(options.database, RecordFile::Mode::append); });
   const AbsorbedPlan plan = of_option("--absorb", [&] { return absorb_network_plan(options.absorb, file); });
   for (const std::string& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
   for (const std::string& name : plan.without) fmt::print(stderr, "no results yet: {}\n", name);
@@ -256,7 +256,8 @@ int tune_model(const TuneModel& given) {
   Network network = inspected_network(options.path);
   return or_without_gpu("--measure cpu, or --measure model with --target sm_90a", [&] {
     const Target& target = searched_target(options.target, measure);
-    RecordFile file(options.database, RecordFile::Mode::append);
+    RecordFile file =
+        of_option("--db", [&] { return RecordFile(options.database, RecordFile::Mode::append); });
     for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
     const Interrupt interrupt;
     ModelProgress progress(style);

@@ -13,6 +13,7 @@
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/tool/other_names.h>
 #include <weft/search/tool/recipe.h>
 #include <weft/search/tool/sizes.h>
 #include <weft/search/trials/best_file.h>
@@ -48,7 +49,8 @@ constexpr std::array<FlagOfOperations, 7> flags_of_operations{{{"--n", products}
 void refuse_idle_flags(const ProblemOptions& options) {
   constexpr std::array<std::string_view, 4> operations_known{"spmm", "spmv", "linear", "conv2d"};
   if (std::ranges::find(operations_known, options.op) == operations_known.end())
-    throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
+    throw UserError("there is no such operation", "--op", options.op,
+                    "spmm, spmv, linear or conv2d" + meant_by(options.op, operations_known));
   for (const auto& [flag, operations] : flags_of_operations) {
     const bool has_use = (options.op == "conv2d") == (operations == convolutions) && options.op != "spmv";
     if (has_use || std::ranges::find(options.given, flag) == options.given.end()) continue;
@@ -108,8 +110,10 @@ std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& 
 DType dtype_of_text(const std::string& text, DType fallback) {
   if (text.empty()) return fallback;
   const auto dtype = dtype_named(text);
+  constexpr std::array<std::string_view, 4> names{"f32", "f16", "bf16", "f64"};
   if (!dtype || !is_float(*dtype))
-    throw UserError("there is no such element type", "--dtype", text, "f32, f16, bf16 or f64");
+    throw UserError("there is no such element type", "--dtype", text,
+                    "f32, f16, bf16 or f64" + meant_by(text, names));
   return *dtype;
 }
 
@@ -121,7 +125,8 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   const auto activation = value_named<Activation>(activation_names, options.activation);
   if (!activation)
     throw UserError("there is no such activation", "--activation", options.activation,
-                    fmt::format("{}", fmt::join(activation_names, ", ")));
+                    fmt::format("{}{}", fmt::join(activation_names, ", "),
+                                meant_by(options.activation, activation_names)));
   epilogue.activation = *activation;
   return epilogue;
 }
@@ -158,8 +163,10 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   c.dilation = pair_of(options.dilation, "--dilation");
   c.batch = options.batch;
   const auto layout = layout_named(options.layout.empty() ? name_of(c.layout) : options.layout);
+  constexpr std::array<std::string_view, 3> names{"nchw", "nhwc", "chwn"};
   if (!layout)
-    throw UserError("images have no such layout", "--layout", options.layout, "nchw, nhwc or chwn");
+    throw UserError("images have no such layout", "--layout", options.layout,
+                    "nchw, nhwc or chwn" + meant_by(options.layout, names));
   c.layout = *layout;
   return c;
 }
@@ -183,7 +190,7 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
     return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
   if (options.n < 1)
     throw UserError("the dense operand has no columns", "--n",
-                    options.n == 0 ? "none, as where --n is left out" : fmt::format("{} columns", options.n),
+                    options.given.empty() ? "none, as --n is left out" : fmt::format("{} columns", options.n),
                     "--n 256, at least 1");
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
@@ -237,7 +244,9 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
              ".smtx .mtx .npy .npz .onnx .safetensors, or made:M=512,K=1024,sparsity=0.9", "FILE")
       ->required();
   add_option(app, "--tensor", options.tensor, "which tensor of it", "NAME");
-  add_option(app, "--n", options.n, "columns of a product", "N");
+  only(add_option(app, "--n", options.n, "columns of a product", "N"),
+       "one whole number from 1 on, such as 256 (export takes 1:512, model tune 1,8,512)",
+       [](const std::string& word) { return read_number<std::int64_t>(word).has_value(); });
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
   add_option(app, "--layout", options.layout, "kn or nk; nchw, nhwc, chwn");
   add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64", "TYPE");
@@ -308,6 +317,7 @@ WeightMatrix read_weights(const ProblemOptions& options) {
 /// What a search found, where --schedule names that.
 std::optional<BestKernel> best_of(const ProblemOptions& options) {
   if (options.schedule.empty()) return std::nullopt;
+  refuse_own_file("--schedule", options.schedule, "a schedule that weft tune found, or its steps");
   const std::string text = of_option("--schedule", [&] { return text_of_file(options.schedule); });
   if (!is_best_file(text)) return std::nullopt;
   return best_kernel_of(text, options.schedule);
@@ -469,7 +479,9 @@ const Target& packaged_target(const std::string& name) {
   };
   const Target& target = named();
   if (!exporting::takes(target))
-    throw UserError("a package has no kernels for that target", "--archs", name, exporting::targets_taken());
+    throw UserError("a package has no kernels for that target", "--archs", name,
+                    exporting::targets_taken() +
+                        (target.is_gpu() ? "" : "; for cpu x86-64-v4, x86-64-v3 or aarch64, its own level"));
   return target;
 }
 

@@ -95,6 +95,18 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
     refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f32, or --recipe cpu_rows");
 }
 
+/// What the steps of a recipe break is told with its knobs, where numbers were found that do not: whoever
+/// names a recipe writes no steps. Another target is no step.
+UserError::Report by_knobs(UserError::Report report) {
+  const std::size_t knobs = report.accepted.find("tried, and legal: ");
+  if (knobs == std::string::npos || report.accepted.find(" in its place", knobs) == std::string::npos ||
+      report.accepted.substr(0, knobs).find("target") != std::string::npos)
+    return report;
+  report.accepted.erase(0, knobs);
+  report.accepted.erase(std::min(report.accepted.find('\n'), report.accepted.size()));
+  return report;
+}
+
 }  // namespace
 
 RecipeChoice parse_recipe(std::string_view text) {
@@ -136,7 +148,18 @@ Schedule schedule_by_recipe(const RecipeChoice& choice, const Algorithm& algorit
       refuse_with_knob_left_out(refused, recipe.knobs, choice.point, write);
     }
   };
-  Schedule chosen = of_option("--recipe " + choice.text, tried);
+  const std::string option = "--recipe " + choice.text;
+  const auto told_by_knobs = [&] {
+    try {
+      return tried();
+    } catch (const InfeasibleError& error) {
+      throw InfeasibleError(by_knobs(with_option(option, error.report()).report()));
+    } catch (const UserError& error) {
+      const bool is_of_step = error.report().what.starts_with(".");
+      throw UserError(is_of_step ? by_knobs(error.report()) : error.report());
+    }
+  };
+  Schedule chosen = of_option(option, told_by_knobs);
   if (is_left_to_default(recipe, chosen))
     throw UserError(
         fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,

@@ -64,6 +64,10 @@ std::vector<Space> spaces_of(const TuneVerb& options, TrialProblem& problem, con
   if (options.recipes.empty()) return spaces;
   for (const std::string& recipe : options.recipes) {
     if (number_of_space(spaces, recipe, {})) continue;
+    if (const std::size_t colon = recipe.find(':'); colon != std::string::npos)
+      throw UserError(
+          "a search chooses the knobs of its recipes", "--recipes " + recipe, recipe.substr(colon + 1),
+          fmt::format("--recipes {} --set {}", recipe.substr(0, colon), recipe.substr(colon + 1)));
     try {
       space_of(recipe, problem.what, target);  // says why there is none
     } catch (const UserError& error) {
@@ -219,7 +223,7 @@ int searched(TuneVerb options) {
   const Target& target = searched_target(options.target, options.tune.measure);
   TrialProblem problem = make_trial_problem(options.problem);
   if (!options.source.empty()) problem.source = options.source;
-  RecordFile file(options.database, RecordFile::Mode::append);
+  RecordFile file = of_option("--db", [&] { return RecordFile(options.database, RecordFile::Mode::append); });
   const std::vector<Space> spaces = corrected(spaces_of(options, problem, target), problem, target, file);
   if (!options.predictor.empty())
     tune_with.predicted = predicted_by(options.predictor, problem, spaces, target);
@@ -264,7 +268,7 @@ int absorb(const TuneVerb& options) {
     return RecordFile(path, RecordFile::Mode::read);
   });
   for (const std::string& warning : results.warnings()) fmt::print(stderr, "warning: {}\n", warning);
-  RecordFile file(options.database, RecordFile::Mode::append);
+  RecordFile file = of_option("--db", [&] { return RecordFile(options.database, RecordFile::Mode::append); });
   std::vector<Record> records;
   for (const StoredRecord& stored : results.records()) records.push_back(stored.record);
   const std::size_t added = file.append_all(std::move(records), options.tune.any_architecture);
@@ -382,7 +386,7 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   begin_group(verb, "Device");
   add_option(verb, "--measure", options.measure, "gpu, cpu, sim or model");
   only(add_option(verb, "--device", tune.measure.device, "which CUDA device")->capture_default_str(),
-       "the number of a CUDA device, such as 0; for others no --device: --measure cpu, --measure sim",
+       "the number of a CUDA device, such as 0; the CPU is --measure cpu, the simulator --measure sim",
        [](const std::string& word) { return read_number<unsigned short>(word).has_value(); });
   begin_group(verb, "Times");
   only(add_option(verb, "--time,--budget", options.duration, "stop after so long: 90s, 10m", "90s"),

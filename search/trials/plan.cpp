@@ -78,6 +78,10 @@ std::string text_of(const JsonOrigin& origin) {
     return std::string(io::text_of(file.bytes()));
   } catch (const UserError& error) {
     const UserError::Report& report = error.report();
+    std::error_code none;
+    if (const fs::path folder = fs::path(origin.file).parent_path(); fs::is_regular_file(folder, none))
+      throw UserError("a plan is a folder", folder.string(), "a file",
+                      "a folder that weft tune --plan wrote");
     const std::string inside = plan_inside(fs::path(origin.file).parent_path());
     throw UserError(report.what, report.where, report.found,
                     inside.empty() ? origin.accepted : "one of the plans in that folder, such as " + inside);

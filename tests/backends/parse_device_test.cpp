@@ -25,6 +25,20 @@ TEST(ParseDevice, RefusesOthers) {
       EXPECT_THAT(error.report().accepted, HasSubstr("cuda:<number>"));
     }
   }
+  for (const auto& [text, meant] : {std::pair{"h100", "cuda, where there is such a GPU, or sim:sm_90a"},
+                                    {"sm_80", "or sim:sm_80, which"},
+                                    {"gpu", "did you mean cuda?"},
+                                    {"CPU", "did you mean cpu?"},
+                                    {"cpu:0", "did you mean cpu?"},
+                                    {"sim:a100", "did you mean sim:sm_80?"},
+                                    {"x86-64-v4", "did you mean cpu?"}}) {
+    try {
+      parse_device(text);
+      FAIL() << text;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.report().accepted, HasSubstr(meant)) << text;
+    }
+  }
   EXPECT_THROW(parse_device("sim:sm_12"), UserError);
   EXPECT_THROW(parse_device("sim:cpu"), UserError);
 }

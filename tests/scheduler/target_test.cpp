@@ -144,6 +144,19 @@ TEST(Target, UnknownNamesNearATargetSuggestIt) {
   EXPECT_THAT(message_of("sm90a"), HasSubstr("did you mean sm_90a?"));
   EXPECT_THAT(message_of("SM_86"), HasSubstr("did you mean sm_86?"));
   EXPECT_THAT(message_of("cpus"), HasSubstr("did you mean cpu?"));
+  for (const auto& [card, target] : {std::pair{"h100", "sm_90a"},
+                                     {"H200", "sm_90a"},
+                                     {"NVIDIA A100 40 GB", "sm_80"},
+                                     {"a100-80gb", "sm_80"},
+                                     {"t4", "sm_75"},
+                                     {"L4", "sm_89"},
+                                     {"RTX 3090", "sm_86"},
+                                     {"rtx4090", "sm_89"},
+                                     {"b200", "sm_90"}})
+    EXPECT_THAT(message_of(card), HasSubstr("did you mean " + std::string(target) + "?")) << card;
+  EXPECT_THAT(message_of("rtx 2000 ada"), Not(HasSubstr("did you mean")));
+  for (const char* any : {"gpu", "cuda", "nvidia"})
+    EXPECT_THAT(message_of(any), HasSubstr("sm_90a of an H100, sm_80 of an A100")) << any;
   EXPECT_THAT(message_of("tpu-v5"), Not(HasSubstr("did you mean")));
   EXPECT_THAT(message_of(std::string(100000, 's')), Not(HasSubstr("did you mean")));
   EXPECT_LT(message_of(std::string(100000, 's')).size(), 400u);

@@ -3,6 +3,7 @@
 #include <weft/scheduler/recipes/parts/knob.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace weft {
 
@@ -38,6 +39,26 @@ void require_in_range(std::string_view recipe, const RecipeKnob& knob, std::int6
                   fmt::format("{} = {}", knob.name, value), std::move(accepted));
 }
 
+namespace {
+
+/// Numbers that a knob may have in place of one, the nearest first, those below it before those above: all of
+/// them where there are few, else powers of two times its multiple.
+std::vector<std::int64_t> numbers_near(const RecipeKnob& knob, std::int64_t value) {
+  constexpr std::int64_t most_tries = 8;  // each makes a schedule
+  const bool are_few = knob.most <= most_tries * knob.multiple;
+  std::vector<std::int64_t> below, above;
+  for (std::int64_t number = knob.multiple; number <= knob.most;
+       number = are_few ? number + knob.multiple : 2 * number) {
+    if (number >= knob.least && number < value) below.insert(below.begin(), number);
+    if (number > value) above.push_back(number);
+  }
+  below.insert(below.end(), above.begin(), above.end());
+  if (std::ssize(below) > most_tries) below.resize(most_tries);
+  return below;
+}
+
+}  // namespace
+
 void refuse_with_knob_left_out(const UserError& refused, std::span<const RecipeKnob> knobs,
                                const KnobValues& given, const std::function<void(const KnobValues&)>& make) {
   const auto works = [&](const KnobValues& point) {
@@ -48,7 +69,7 @@ void refuse_with_knob_left_out(const UserError& refused, std::span<const RecipeK
       return false;
     }
   };
-  std::string left_out;
+  std::string left_out, in_its_place;
   for (const auto& [name, value] : given) {
     KnobValues others = given;
     others.erase(name);
@@ -56,6 +77,13 @@ void refuse_with_knob_left_out(const UserError& refused, std::span<const RecipeK
     if (knob == nullptr || !works(others)) continue;
     const std::string word = knob->word_of(value);  // none of a value below the least
     left_out = name + " = " + (word.empty() ? std::to_string(value) : word);
+    if (!knob->words.empty()) break;
+    for (const std::int64_t number : numbers_near(*knob, value)) {
+      others[name] = number;
+      if (!works(others)) continue;
+      in_its_place = fmt::format(", or {} = {} in its place", name, number);
+      break;
+    }
     break;
   }
   if (left_out.empty() && given.size() > 1 && works({})) left_out = "all knobs";
@@ -63,7 +91,7 @@ void refuse_with_knob_left_out(const UserError& refused, std::span<const RecipeK
   // Behind the first line may stand the program.
   if (!left_out.empty())
     report.accepted.insert(std::min(report.accepted.find('\n'), report.accepted.size()),
-                           "; tried, and legal: " + left_out + " left out");
+                           "; tried, and legal: " + left_out + " left out" + in_its_place);
   if (dynamic_cast<const InfeasibleError*>(&refused) != nullptr) throw InfeasibleError(std::move(report));
   throw UserError(std::move(report));
 }

@@ -86,7 +86,11 @@ TEST(Mtx, RefusesEntriesWithTheirLine) {
   const std::string head = "coordinate real general\n2 3 2\n";
   expect_refused([&] { parse(head + "1 1 1\n"); }, {"line 4", "the end of the file after 1 entries"});
   expect_refused([&] { parse(head + "1 1 1\n3 1 1\n"); }, {"line 4, byte", "row 3", "1 to 2"});
-  expect_refused([&] { parse(head + "1 1 1\n1 0 1\n"); }, {"line 4", "column 0", "1 to 3"});
+  expect_refused([&] { parse(head + "1 1 1\n1 0 1\n"); },
+                 {"line 4", "column 0, so that this file seems to count from 0", "1 to 3, as .mtx counts"});
+  expect_refused([&] { parse(head + "0 1 1\n"); }, {"line 3", "row 0", "1 to 2", "larger by 1"});
+  expect_refused([] { io::parse_mtx(bytes_of("1 2 3\n"), "a.mtx"); },
+                 {"a text that begins with \"1 2 3\"", "%%MatrixMarket, with"});
   expect_refused([&] { parse(head + "1 1 1\n1 1 2\n"); }, {"line 4", "which line 3 has already given"});
   expect_refused([&] { parse(head + "1 1 1\n1 2\n"); }, {"line 4", "a value"});
   expect_refused([&] { parse(head + "1 1 1\n1 2 nan\n"); }, {"line 4", "\"nan\"", "a finite number"});

@@ -69,15 +69,39 @@ TEST_F(Files, TheReaderIsChosenByContentThenByExtension) {
   expect_refused([&] { read(write("cut.npy", npy_file.substr(0, 5))); }, {"cut.npy", "byte 0", "93 4E 55"});
   expect_refused([&] { read(write("cut.safetensors", "abc")); }, {"byte 0", "3 bytes"});
   expect_refused([&] { read(write("empty.npy", "")); }, {"empty.npy", "an empty file"});
+  expect_refused([&] { read(write("text.npy", "1 2 3\n4 5 6\n")); },
+                 {"a text that begins with \"1 2 3\"", "(\\x93NUMPY)"});
+  expect_refused([&] { read(write("bytes.npz", "\x81\x82")); }, {"bytes that begin with \"\\x81\\x82\""});
+  expect_refused([&] { read(write("text.safetensors", "1 2 3\n4 5 6\n")); },
+                 {"a text that begins with", "the length of its header"});
+  expect_refused([&] { read(write("text.onnx", "1 2 3\n4 5 6\n")); },
+                 {"no field of a message", "in a text that begins with \"1 2 3\""});
+  expect_refused([&] { read(write("text.smtx", "1 2 3\n4 5 6\n")); },
+                 {"3 stored entries, in a text that begins with \"1 2 3\""});
   expect_refused([&] { read(write("x.txt", "hello")); },
                  {"x.txt", "neither a known extension", ".safetensors", "DLMC",
                   "              .pt .pth .bin .pkl .pickle .ckpt refused; the message says"});
 }
 
+TEST_F(Files, AFileOfAnotherNameIsToldWithWhatItIs) {
+  const std::string npy_file = npy("<f4", "(1, 2)", elements<float>({1, 2}));
+  expect_refused([&] { read(write("a.mtx", npy_file.substr(0, npy_file.size() - 1))); },
+                 {"truncated", "the file begins as npy, not as its name says", "ends with .npy would be"});
+  const std::string archive = testing::zip({{"w.npy", npy_file}});
+  expect_refused([&] { read(write("a.safetensors", archive.substr(0, 60))); },
+                 {"a ZIP archive", "the file begins as npz", "ends with .npz would be right"});
+  const std::string tensors = testing::safetensors(
+      R"({"w":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})", elements<float>({1, 2}));
+  expect_refused([&] { read_array(write("a.onnx", tensors), "nosuch"); },
+                 {"the file begins as safetensors", "ends with .safetensors would be right"});
+  EXPECT_EQ(read(write("b.onnx", tensors)).stored(), 2) << "the content counts";
+}
+
 TEST_F(Files, PicklesAreRefusedWithARecipe) {
   expect_refused([&] { read(write("m.pkl", "\x80\x04x")); }, {"m.pkl", "pickle", "save_file"});
   expect_refused([&] { read(write("m.dat", "\x80\x02x")); }, {"pickle", "weights_only=True"});
-  expect_refused([&] { read(write("m.bin", "anything")); }, {"pickle"});
+  expect_refused([&] { read(write("m.bin", "anything")); },
+                 {"a text that begins with \"anything\", with the name of a Python pickle", "save_file"});
   expect_refused([&] { read(write("m.pt", testing::zip({{"m/data.pkl", "\x80\x02."}}))); },
                  {"pickle", "save_file"});
   expect_refused([&] { read_array(write("m.pth", "\x80\x02.")); }, {"pickle"});

@@ -55,7 +55,7 @@ TEST(Smtx, RefusesWithLineAndByte) {
   expect_refused([] { parse("2, 4, 3\n0 2 2\n0 3 1\n"); }, {"line 2", "3, the number of stored entries"});
   expect_refused([] { parse("2, 4, 3\n0 2 3\n0 3\n"); }, {"line 3", "column 2 of 3"});
   expect_refused([] { parse("2, 4, 3\n0 2 3\n0 3 4\n"); },
-                 {"line 3, byte 18", "column 4 in row 1", "0 to 3"});
+                 {"line 3, byte 18", "column 4 in row 1", "0 to 3, as .smtx counts columns from 0"});
   expect_refused([] { parse("2, 4, 3\n0 2 3\n3 3 1\n"); }, {"line 3", "column 3 twice in row 0"});
   expect_refused([] { parse("2, 4, 3\n0 2 3\n0 3 1 2\n"); }, {"line 3", "after 3 columns"});
   expect_refused([] { parse("2, 4, 3\n0 2 3\n0 3 1\n7\n"); }, {"line 4", "\"7\"", "after the third line"});

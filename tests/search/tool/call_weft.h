@@ -28,4 +28,19 @@ inline Answer call_weft(std::vector<std::string> words) {
   return {code, std::move(out), ::testing::internal::GetCapturedStderr()};
 }
 
+/// The words of a command line, separated by single blanks; "''" is an empty word.
+inline std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : line + " ") {
+    if (c != ' ') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(word == "''" ? "" : word);
+      word.clear();
+    }
+  }
+  return words;
+}
+
 }  // namespace weft

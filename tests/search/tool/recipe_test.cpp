@@ -49,6 +49,23 @@ std::string message_of(std::string_view recipe) {
   return "accepted";
 }
 
+/// Whoever names a recipe writes none of its steps.
+TEST(Recipe, ABrokenLimitIsToldWithAKnobThatKeepsToIt) {
+  const std::array<std::array<const char*, 2>, 2> all{
+      {{"shfl_bw:tile_n=512,stages=8", "stages = 8 left out, or stages = "},
+       {"shfl_bw:tile_n=1024", "tile_n = 1024 left out, or tile_n = "}}};
+  for (const auto& [recipe, says] : all) {
+    try {
+      of_groups(recipe, "sm_80", formats::shfl_bw({.rows = 64}));
+      FAIL() << recipe;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.report().where, HasSubstr("--recipe " + std::string(recipe)));
+      EXPECT_THAT(error.report().accepted, HasSubstr("tried, and legal: " + std::string(says)));
+      EXPECT_THAT(error.report().accepted, Not(HasSubstr("in place of ."))) << recipe;
+    }
+  }
+}
+
 TEST(Recipe, NamesWithoutKnobs) {
   EXPECT_EQ(parse_recipe("default").recipe->name, "default");
   const RecipeChoice plain = parse_recipe("sparsert");

@@ -22,21 +22,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The words of a command line, separated by single blanks; "''" is an empty word.
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : line + " ") {
-    if (c != ' ') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(word == "''" ? "" : word);
-      word.clear();
-    }
-  }
-  return words;
-}
-
 struct WrongWords {
   const char* line;
   const char* says;
@@ -121,7 +106,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --n ''", "--n"},
       {"verify --weights w.npy --n 99999999999", "do not fit into memory\n  where:    --n, "},
       {"verify --weights w.npy --n 9223372036854775807", "2^48"},
-      {"verify --weights w.npy --n 99999999999999999999", "a whole number up to"},
+      {"verify --weights w.npy --n 99999999999999999999", "one whole number from 1 on"},
       {"verify --weights w.npy --n 8 --threads -4", "1 to 1024, or 0 for one a core"},
       {"verify --weights w.npy --n 8 --threads 99999", "1 to 1024, or 0 for one a core"},
       {"verify --weights w.npy --n 8 --alpha nan", "a finite number"},
