@@ -162,8 +162,8 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   c.stride = pair_of(options.stride, "--stride");
   c.dilation = pair_of(options.dilation, "--dilation");
   c.batch = options.batch;
-  const auto layout = layout_named(options.layout.empty() ? name_of(c.layout) : options.layout);
   constexpr std::array<std::string_view, 3> names{"nchw", "nhwc", "chwn"};
+  const auto layout = layout_named(options.layout.empty() ? names[0] : options.layout);
   if (!layout)
     throw UserError("images have no such layout", "--layout", options.layout,
                     "nchw, nhwc or chwn" + meant_by(options.layout, names));
@@ -173,28 +173,24 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
 
 ProductLayout product_layout_of(const ProblemOptions& options) {
   const auto layout = product_layout_named(options.layout.empty() ? "kn" : options.layout);
-  if (layout && (options.layout.empty() || options.op != "spmv")) return *layout;
-  throw UserError("a product has no such layout", "--layout",
-                  fmt::format("{} with --op {}", options.layout, options.op),
-                  options.op == "spmv" ? "no --layout: one column lies the same way in all of them"
-                                       : "kn (operands [k, n] and [m, n]) or nk ([n, k] and [n, m], as "
-                                         "frameworks have them); nchw, nhwc and chwn with --op conv2d");
+  if (layout && (options.op != "spmv" || options.layout.empty())) return *layout;
+  throw UserError("a product has no such layout", "--layout", options.layout + " with --op " + options.op,
+                  options.op == "spmv" ? "no --layout: one column lies the same way in all"
+                                       : "kn, or nk: [n, k] and [n, m]; nchw, nhwc, chwn with --op conv2d");
 }
 
 Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
   refuse_idle_flags(options);
   if (options.op == "conv2d")
     return algorithm_of_image(convolution_of(options, matrix), dtype, epilogue_of(options), options.image);
-  const ProductLayout layout = product_layout_of(options);
-  if (options.op == "spmv")
-    return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
-  if (options.n < 1)
+  const std::int64_t columns = options.op == "spmv" ? 1 : options.n;
+  if (columns < 1)
     throw UserError("the dense operand has no columns", "--n",
                     options.given.empty() ? "none, as --n is left out" : fmt::format("{} columns", options.n),
                     "--n 256, at least 1");
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
-  return spmm_algorithm(matrix.rows, matrix.columns, options.n, dtype, epilogue, layout);
+  return spmm_algorithm(matrix.rows, matrix.columns, columns, dtype, epilogue, product_layout_of(options));
 }
 
 std::vector<std::int64_t> static_shape(const Operand& operand) {
@@ -216,7 +212,7 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
           fmt::format("the old output, which --beta reads, is --c {}, as none is given", source));
     }
     if (source.empty()) source = "zeros";
-    std::string flag = output ? "--c" : "--b";
+    const char* flag = output ? "--c" : "--b";
     if (operand.name == "bias") {
       source = options.bias.empty() ? "random:" + std::to_string(options.seed + 1) : options.bias;
       flag = "--bias";
