@@ -35,10 +35,10 @@ struct Cluster {
   std::vector<std::string> arrays;  ///< whose tiles are copied once for all blocks of a cluster
 };
 
-/// An operand that is given or asked for with its dimensions in the other order than the kernel reads or
-/// writes them: it is copied by a launch of its own, into or out of memory that the caller lends.
+/// An operand that is given or asked for with the dimension outermost that the kernel reads or writes
+/// innermost: it is copied by a launch of its own, into or out of memory that the caller lends.
 struct Transposition {
-  BufferRef given;    ///< as the caller has it, [n, k]
+  BufferRef given;    ///< as the caller has it, [n, k] or [n, c, h, w]
   BufferRef ordered;  ///< as the kernel has it, [k, n]: one of the program's buffers, called the same
   bool is_output = false;
 };

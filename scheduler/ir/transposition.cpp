@@ -10,12 +10,19 @@ namespace {
 
 constexpr std::int64_t tile_side = 64, warps = 8, lanes = 32;
 constexpr std::int64_t vector_bytes = 16;
+constexpr std::int64_t columns_together = 16;  ///< rows of the copy are multiples of it
 
-BufferRef named(const Buffer& buffer, std::string name, Access access) {
-  auto result = std::make_shared<Buffer>(buffer);
-  result->name = std::move(name);
-  result->access = access;
-  result->streams = false;
+/// The buffer's memory as a matrix.
+BufferRef as_matrix(const Buffer& buffer, std::string name, Access access, Expr rows, Expr columns) {
+  auto result = std::make_shared<Buffer>(*make_buffer(std::move(name), buffer.dtype, Scope::global, access,
+                                                      {rows, columns}, buffer.non_negative));
+  result->tensor = buffer.tensor;
+  return result;
+}
+
+Expr product(const std::vector<Expr>& extents, std::size_t first, std::size_t end) {
+  Expr result = 1;
+  for (std::size_t i = first; i < end; ++i) result = result * extents[i];
   return result;
 }
 
@@ -24,15 +31,16 @@ struct Sides {
   BufferRef from, to;
 };
 
+/// Both as matrices, with the extents of what there is on the side that is read.
 Sides sides_of(const Transposition& transposition) {
-  const Access read = Access::read, write = Access::write;
   const bool out = transposition.is_output;
-  const Buffer& given = *transposition.given;
-  Buffer ordered = *transposition.ordered;
+  const Buffer &given = *transposition.given, &ordered = *transposition.ordered;
+  const Expr columns = given.shape[0], rows = product(given.shape, 1, given.shape.size());
+  const auto outside = as_matrix(given, given.name, out ? Access::write : Access::read, columns, rows);
+  auto inside = std::make_shared<Buffer>(*as_matrix(
+      ordered, name_of_copy(transposition), out ? Access::read : Access::write, rows, ordered.shape.back()));
   // What fills up the rows of a result nobody writes.
-  if (out) ordered.shape = {given.shape[1], given.shape[0]};
-  const BufferRef outside = named(given, given.name, out ? write : read);
-  const BufferRef inside = named(ordered, name_of_copy(transposition), out ? read : write);
+  if (out) inside->shape.back() = columns;
   return out ? Sides{inside, outside} : Sides{outside, inside};
 }
 
@@ -71,25 +79,35 @@ Stmt tiles_copied(const Sides& sides, const std::string& name) {
   return for_range(number, down * across, LoopKind::block_x, -1, std::move(body));
 }
 
-Stmt elements_copied(const Sides& sides, const Transposition& transposition) {
-  const std::string& name = transposition.given->name;
-  const Expr row = variable(name + ".row"), column = variable(name + ".column");
-  const Buffer& to = *sides.to;
-  const Stmt zero = store(sides.to, {row, column}, constant(to.dtype, 0));
-  Stmt body =
-      if_then(column < sides.from->shape[0], store(sides.to, {row, column}, load(sides.from, {column, row})),
-              transposition.is_output ? Stmt() : zero);
-  body = for_range(column, to.shape[1], LoopKind::serial, -1, std::move(body));
-  return for_range(row, to.shape[0], LoopKind::serial, -1, std::move(body));
+/// Element by element, of buffers of any rank.
+Stmt elements_copied(const Transposition& transposition, const BufferRef& copy) {
+  const Buffer& given = *transposition.given;
+  std::vector<Expr> outside, inside;
+  for (std::size_t i = 0; i < given.shape.size(); ++i)
+    outside.push_back(variable(given.name + ".copied" + std::to_string(i)));
+  inside = outside;
+  std::ranges::rotate(inside, inside.begin() + 1);
+  const Expr there = outside.front() < given.shape.front();
+  Stmt body = transposition.is_output
+                  ? store(transposition.given, outside, load(copy, inside))
+                  : if_then(there, store(copy, inside, load(transposition.given, outside)),
+                            store(copy, inside, constant(given.dtype, 0)));
+  for (std::size_t i = given.shape.size(); i-- > 0;) {
+    const bool filled = i == 0 && !transposition.is_output;
+    body = for_range(outside[i], filled ? copy->shape.back() : given.shape[i], LoopKind::serial, -1,
+                     std::move(body));
+  }
+  return body;
 }
 
 }  // namespace
 
 Transposition transposition_of(const BufferRef& given, bool is_output) {
-  const Expr columns = ceil_divide(given->shape[0], tile_side) * tile_side;
-  auto ordered =
-      std::make_shared<Buffer>(*make_buffer(given->name, given->dtype, Scope::global, given->access,
-                                            {given->shape[1], columns}, given->non_negative));
+  std::vector<Expr> shape = given->shape;
+  std::ranges::rotate(shape, shape.begin() + 1);
+  shape.back() = ceil_divide(shape.back(), columns_together) * columns_together;
+  auto ordered = std::make_shared<Buffer>(*make_buffer(given->name, given->dtype, Scope::global,
+                                                       given->access, std::move(shape), given->non_negative));
   ordered->tensor = given->tensor;
   return {given, ordered, is_output};
 }
@@ -125,17 +143,15 @@ Program copying_program(const Program& program, const Transposition& transpositi
 Program with_copies_inside(Program program) {
   std::vector<Stmt> ahead, behind;
   for (const Transposition& each : std::exchange(program.transposed, {})) {
-    const Sides sides = sides_of(each);
-    const BufferRef& copy = each.is_output ? sides.from : sides.to;
-    const auto both = named(*copy, copy->name, Access::read_write);
-    program.workspaces.push_back(both);
+    auto copy = std::make_shared<Buffer>(*each.ordered);
+    copy->name = name_of_copy(each);
+    copy->access = Access::read_write;
+    program.workspaces.push_back(copy);
     // The kernel's own accesses go to the workspace.
-    const auto in_body = std::ranges::find_if(
-        program.buffers, [&](const BufferRef& buffer) { return buffer->name == each.given->name; });
-    program.body = replace_buffer(program.body, *in_body, both);
+    const auto in_body = std::ranges::find(program.buffers, each.given->name, &Buffer::name);
+    program.body = replace_buffer(program.body, *in_body, copy);
     *in_body = each.given;
-    const Sides plain = each.is_output ? Sides{both, each.given} : Sides{each.given, both};
-    (each.is_output ? behind : ahead).push_back(elements_copied(plain, each));
+    (each.is_output ? behind : ahead).push_back(elements_copied(each, copy));
   }
   ahead.push_back(program.body);
   std::ranges::move(behind, std::back_inserter(ahead));

@@ -5,7 +5,7 @@
 
 namespace weft::ir {
 
-/// The matrix in the other order, its rows filled up to whole tiles, so that they begin at multiples of 16
+/// The operand with its first dimension innermost, which is filled up, so that rows begin at multiples of 16
 /// bytes: an input's with zeros, an output's with anything.
 Transposition transposition_of(const BufferRef& given, bool is_output);
 

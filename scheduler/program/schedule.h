@@ -263,8 +263,9 @@ class Schedule {
   Schedule& stream_results(Placed<std::string> tensor) {
     return step("stream_results", {{{}, tensor.value}}, tensor.place);
   }
-  /// `.transpose("B")`: a matrix that is given as [n, k] is read as [k, n], or an output [n, m] written as
-  /// [m, n]. A launch of its own copies it, ahead of the kernel or behind it.
+  /// `.transpose("B")`: an operand that is given as [n, k] is read as [k, n], or an output [n, m] written as
+  /// [m, n]; of more dimensions too, the first becomes the innermost. A launch of its own copies it, ahead of
+  /// the kernel or behind it.
   Schedule& transpose(Placed<std::string> tensor) {
     return step("transpose", {{{}, tensor.value}}, tensor.place);
   }

@@ -1,4 +1,4 @@
-// transpose: a matrix is read or written with its dimensions in the other order than the caller has them.
+// transpose: an operand is read or written with its first dimension innermost.
 #include <fmt/format.h>
 #include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/visit.h>
@@ -16,26 +16,27 @@ const Operand* operand_called(const Algorithm& algorithm, const std::string& nam
   return found == algorithm.operands.end() ? nullptr : &*found;
 }
 
-std::string matrices_of(const Algorithm& algorithm) {
+std::string operands_of(const Algorithm& algorithm) {
   std::string names;
   for (const Operand& operand : algorithm.operands) {
-    if (operand.storage == Storage::sparse || operand.shape.size() != 2) continue;
+    if (operand.storage == Storage::sparse || operand.shape.size() < 2) continue;
     names += (names.empty() ? "" : ", ") + operand.name;
   }
-  return names.empty() ? "no transpose: the algorithm has no dense matrix" : "a dense matrix: " + names;
+  return names.empty() ? "no transpose: no dense operand has two dimensions"
+                       : "a dense operand with two dimensions or more: " + names;
 }
 
-/// Preconditions 2 and 3: what lies in memory so that its dimensions can be exchanged.
-std::optional<Reason> require_matrix(const Algorithm& algorithm, const std::string& tensor) {
+/// Preconditions 2 and 3: what lies in memory so that its first dimension can become the last.
+std::optional<Reason> require_dimensions(const Algorithm& algorithm, const std::string& tensor) {
   const Operand* operand = operand_called(algorithm, tensor);
-  if (operand == nullptr) return Reason{2, "no operand is called " + tensor, matrices_of(algorithm), {}};
+  if (operand == nullptr) return Reason{2, "no operand is called " + tensor, operands_of(algorithm), {}};
   if (operand->storage == Storage::sparse)
-    return Reason{2, tensor + " is sparse, and its format says how it lies", matrices_of(algorithm), {}};
-  if (operand->shape.size() != 2)
+    return Reason{2, tensor + " is sparse, and its format says how it lies", operands_of(algorithm), {}};
+  if (operand->shape.size() < 2)
     return Reason{
-        2, fmt::format("{} has {} dimensions", tensor, operand->shape.size()), matrices_of(algorithm), {}};
+        2, fmt::format("{} has {} dimensions", tensor, operand->shape.size()), operands_of(algorithm), {}};
   if (!operand->strides.empty())
-    return Reason{3, tensor + " has strides of its own", "a matrix whose rows lie behind one another", {}};
+    return Reason{3, tensor + " has strides of its own", "an operand whose rows lie behind one another", {}};
   return std::nullopt;
 }
 
@@ -60,7 +61,7 @@ StepResult apply_transpose(const ir::Program& program, const StepArguments& argu
                   "the target " + context.target.name,
                   "a GPU; on a CPU .stage(…) has an order of its own for what vectors read",
                   {}};
-  if (auto refused = require_matrix(context.algorithm, tensor)) return *refused;
+  if (auto refused = require_dimensions(context.algorithm, tensor)) return *refused;
   if (std::ranges::any_of(program.transposed, [&](const auto& each) { return each.given->name == tensor; }))
     return Reason{4, tensor + " is transposed already", "transpose once", {}};
   const auto given = std::ranges::find(program.buffers, tensor, &ir::Buffer::name);
@@ -75,29 +76,33 @@ StepResult apply_transpose(const ir::Program& program, const StepArguments& argu
   result.transposed.push_back(made);
   result.buffers[static_cast<std::size_t>(given - program.buffers.begin())] = made.ordered;
   result.body = ir::replace_buffer(program.body, made.given, made.ordered, [](std::vector<Expr> indices) {
-    std::ranges::reverse(indices);
+    std::ranges::rotate(indices, indices.begin() + 1);
     return indices;
   });
   return result;
 }
 
-constexpr Parameter parameters[]{tensor_parameter("\"B\"", "a dense operand or the output, a matrix")};
-constexpr Precondition preconditions[]{{1, "the target is a GPU"},
-                                       {2, "the tensor is a dense matrix that the program uses"},
-                                       {3, "its rows lie behind one another"},
-                                       {4, "it is done once for a tensor"},
-                                       {5, "no step before copies it or reads it by tensor instructions"},
-                                       {6, "an output is not read"}};
+constexpr Parameter parameters[]{
+    tensor_parameter("\"B\"", "a dense operand or the output, of two dimensions or more")};
+constexpr Precondition preconditions[]{
+    {1, "the target is a GPU"},
+    {2, "the tensor is a dense operand of two dimensions or more that the program uses"},
+    {3, "its rows lie behind one another"},
+    {4, "it is done once for a tensor"},
+    {5, "no step before copies it or reads it by tensor instructions"},
+    {6, "an output is not read"}};
 
 }  // namespace
 
 constinit const StepKind transpose{
     .name = "transpose",
-    .sentence = "A matrix that the caller has as [n, k] is read as [k, n], or an output written so.",
+    .sentence = "An operand that the caller has as [n, k] is read as [k, n], or an output written so.",
     .more =
-        "A launch of its own copies it, ahead of the kernel or, of an output, behind it, by tiles of 64 x 64 "
-        "in shared memory, to or from memory that the caller lends. There its rows are whole multiples of "
-        "64 elements, so that vectors of any of them are aligned. Worth it where neighbouring threads would "
+        "Its first dimension becomes the innermost one; [b, c, h, w] is read as [c, h, w, b]. A launch of "
+        "its "
+        "own copies it, ahead of the kernel or, of an output, behind it, by tiles of 64 x 64 in shared "
+        "memory, to or from memory that the caller lends. There rows are filled up to multiples of 16 "
+        "elements, so that vectors of any of them are aligned. Worth it where neighbouring threads would "
         "read elements that lie apart: what they read is read once for every 32 bytes of memory around it.",
     .parameters = parameters,
     .preconditions = preconditions,

@@ -115,8 +115,9 @@ double time_of_transposing(const ProblemSummary& problem, std::string_view recip
   const auto of = [&](bool across, double elements) {
     return across ? launch + elements * bytes / bytes_of_microsecond : 0;
   };
-  return of(problem.input_across, static_cast<double>(problem.dense_elements)) +
-         of(problem.output_across, static_cast<double>(problem.m) * static_cast<double>(problem.n));
+  const bool images = problem.images_across && uses_tensor_cores(recipe);
+  return of(problem.input_across || images, static_cast<double>(problem.dense_elements)) +
+         of(problem.output_across || images, static_cast<double>(problem.m) * static_cast<double>(problem.n));
 }
 
 bool lies_across(const ProblemSummary& problem) {

@@ -11,6 +11,7 @@
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include "formats/generated_matrices.h"
 
@@ -131,6 +132,46 @@ TEST(Transpose, RecipesOfGpusBeginWithIt) {
       shfl_bw(linear<f16>(sizes), weights_in("shfl_bw:V=32", sizes, DType::f16), target_named("sm_90a"));
   EXPECT_EQ(s.steps()[0].cpp(), ".transpose(\"X\")");
   EXPECT_EQ(s.steps()[1].cpp(), ".transpose(\"Y\")");
+}
+
+/// Images one behind the other, which tensor cores have innermost.
+TEST(Transpose, ImagesOfBothLayoutsAreRight) {
+  for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
+    for (const std::int64_t stride : {1, 2}) {
+      const Convolution of_images{.batch = 8,
+                                  .channels = 12,
+                                  .filters = 40,
+                                  .image = {7, 9},
+                                  .filter = {3, 3},
+                                  .pad = {1, 1},
+                                  .stride = {stride, stride},
+                                  .layout = layout};
+      const Algorithm algorithm = convolution_algorithm(of_images, DType::f16, {.bias = true});
+      EXPECT_TRUE(transposes_images(algorithm));
+      const Format format = parse_format("shfl_bw:V=16");
+      WeightMatrix filter =
+          synthetic_layer({.rows = 40, .columns = 9 * 12, .sparsity = 0.7, .dtype = DType::f16, .seed = 4});
+      filter.shape = {40, 12, 3, 3};
+      filter = fitted(filter, format);
+      const auto weights = std::make_shared<const SparseTensor>(pack(filter, format));
+      for (const char* target : {"sm_80", "sm_90a"}) {
+        const Schedule s = shfl_bw(algorithm, weights, target_named(target));
+        EXPECT_EQ(s.steps()[1].name, "transpose");
+        expect_right(s, 0);
+      }
+    }
+  }
+}
+
+TEST(Transpose, ImagesThatAreFewOrInnermostStay) {
+  const auto is_transposed = [](std::int64_t batch, ImageLayout layout) {
+    return transposes_images(convolution_algorithm(
+        {.batch = batch, .channels = 4, .filters = 8, .image = {5, 5}, .layout = layout}, DType::f16));
+  };
+  EXPECT_TRUE(is_transposed(16, ImageLayout::nchw));
+  EXPECT_FALSE(is_transposed(7, ImageLayout::nchw));
+  EXPECT_FALSE(is_transposed(1, ImageLayout::nhwc));
+  EXPECT_FALSE(is_transposed(16, ImageLayout::chwn));
 }
 
 TEST(Transpose, OneColumnLiesBesideItselfEitherWay) {

@@ -19,16 +19,17 @@ constexpr double turn_microseconds = 0.9, turn_of_warpgroup = 1.9;
 
 Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) {
-  const std::int64_t rows = knob(point, "tile_m", block), places = knob(point, "tile_k", block);
+  const std::int64_t rows = number_of_knob(point, "tile_m", block),
+                     places = number_of_knob(point, "tile_k", block);
   const std::int64_t columns =
-      knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, 256));
-  const std::int64_t split = knob(point, "groups", 1);
+      number_of_knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, 256));
+  const std::int64_t split = number_of_knob(point, "groups", 1);
   const Tile<std::int64_t> tile{rows,
                                 columns,
                                 places,
-                                std::min(rows, knob(point, "warp_m", block)),
-                                std::min(columns, knob(point, "warp_n", 64)),
-                                knob(point, "stages", 1),
+                                std::min(rows, number_of_knob(point, "warp_m", block)),
+                                std::min(columns, number_of_knob(point, "warp_n", 64)),
+                                number_of_knob(point, "stages", 1),
                                 target.name == "sm_90a"};
   const bool warpgroups = tile.by_warpgroups();
   const std::int64_t turns = ceil_divide(ceil_divide(problem.k, places), split);

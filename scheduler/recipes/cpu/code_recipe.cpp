@@ -29,8 +29,9 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   constexpr double loads_of_cycle = 1.1, cycles_of_sum = 3, bytes_of_entry = 12;
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t rows =
-      knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, registers_of(target).sums()));
-  const std::int64_t columns = knob(point, "columns", std::min(filled_up(problem.n, lanes), 8 * lanes));
+      number_of_knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, registers_of(target).sums()));
+  const std::int64_t columns =
+      number_of_knob(point, "columns", std::min(filled_up(problem.n, lanes), 8 * lanes));
   constexpr double of_lines = 1.15;  // vectors that end with a line are not full
   const double vectors =
       static_cast<double>(ceil_divide(problem.n, lanes)) * (problem.convolution ? of_lines : 1);

@@ -27,8 +27,8 @@ Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, c
   constexpr double cycles_of_entry = 3, cycles_of_place = 6, latency_of_addition = 4;
   const std::int64_t lanes = target.vector_bytes / static_cast<std::int64_t>(sizeof(float));
   const std::int64_t usual = std::min<std::int64_t>(64, power_of_two_from(problem.n));
-  const std::int64_t panel = knob(point, "panel", usual), rows = knob(point, "rows", 1);
-  const std::int64_t groups = knob(point, "groups", 1);
+  const std::int64_t panel = number_of_knob(point, "panel", usual), rows = number_of_knob(point, "rows", 1);
+  const std::int64_t groups = number_of_knob(point, "groups", 1);
   const auto stored = static_cast<double>(problem.stored);
   const auto walks = static_cast<double>(ceil_divide(problem.n, panel * rows));
   const auto vectors = static_cast<double>(rows * ceil_divide(panel, lanes));
@@ -38,7 +38,7 @@ Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, c
   const double of_entry = problem.convolution ? cycles_of_place : cycles_of_entry;
   const double chain = latency_of_addition / (vectors * static_cast<double>(groups)) * vectors;
   parts.add(Resource::latency, stored * walks * std::max(of_entry, chain) * cycle);
-  const bool copied = knob(point, "copy", number_of(CpuCopy::none)) != number_of(CpuCopy::none);
+  const bool copied = number_of_knob(point, "copy", number_of(CpuCopy::none)) != number_of(CpuCopy::none);
   const auto bytes = static_cast<double>(size_of(problem.dtype));
   const bool fits = problem.k * panel * rows * static_cast<std::int64_t>(bytes) <= target.first_cache_bytes;
   const double gathered = stored * walks * vectors * static_cast<double>(lanes) * bytes;
@@ -50,7 +50,7 @@ Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, c
     parts.add(Resource::launch,
               2e6 * static_cast<double>(problem.dense_elements) * bytes / ceilings.l2_bytes_a_second);
   constexpr double bytes_of_column = 4;
-  const bool again = knob(point, "order", number_of(CpuOrder::rows)) == number_of(CpuOrder::panels);
+  const bool again = number_of_knob(point, "order", number_of(CpuOrder::rows)) == number_of(CpuOrder::panels);
   const double entries = stored * (bytes + bytes_of_column) * (again ? walks : 1);
   const double rate = stored * (bytes + bytes_of_column) > static_cast<double>(ceilings.l2_bytes)
                           ? ceilings.bytes_a_second

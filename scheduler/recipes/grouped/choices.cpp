@@ -23,7 +23,7 @@ constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
 /// Whether columns beside one another lie so in the dense operand, two at least.
 bool runs_of(const Algorithm& algorithm) {
   if (transposes_input(algorithm)) return true;
-  const GatheredProduct loops = gathered_product(algorithm);
+  const GatheredProduct loops = ordered_product(algorithm);
   if (!extent_of(algorithm, loops.columns.back()).is_multiple_of(2)) return false;
   for (const TensorAccess& factor : algorithm.factors) {
     const std::string* last = factor.indices.back().plain();
@@ -42,7 +42,7 @@ class Choices {
         pairs_(formats::keeps_two_of_four(problem.format)),
         group_(rows_of_group(problem.format)),
         weights_(*problem.matrix),
-        columns_(columns_of(problem.algorithm, gathered_product(problem.algorithm))),
+        columns_(columns_of(problem.algorithm, ordered_product(problem.algorithm))),
         runs_(runs_of(problem.algorithm)),
         halves_(weights_.values.dtype() == DType::f16) {
     if (pairs_) places_ = {64, 128};
@@ -302,7 +302,7 @@ std::int64_t rows_of_group(const Format& format) {
 }
 
 std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& target) {
-  const GatheredProduct loops = gathered_product(problem.algorithm);
+  const GatheredProduct loops = ordered_product(problem.algorithm);
   if (loops.rows.empty() || loops.columns.empty())
     return "the algorithm is no product of two matrices, and no convolution";
   for (const std::string& name : loops.columns) {

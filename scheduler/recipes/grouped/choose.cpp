@@ -31,7 +31,7 @@ class Numbers {
         weights_(weights),
         target_(target),
         knobs_(knobs),
-        loops_(gathered_product(algorithm)),
+        loops_(ordered_product(algorithm)),
         tiles_(group_tiles(weights)),
         extent_(columns_of(algorithm, loops_)) {}
 

@@ -25,7 +25,7 @@ class Grouped {
  public:
   Grouped(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
           const ShflBwKnobs& numbers)
-      : loops_(gathered_product(algorithm)),
+      : loops_(ordered_product(algorithm)),
         numbers_(numbers),
         tiles_(group_tiles(*weights)),
         tile_(tile_of(numbers, tiles_.two_of_four)),
@@ -221,7 +221,7 @@ bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, c
         fmt::format("V = {} or more, as an instruction takes, or default_schedule(algorithm, weights, "
                     "target)",
                     rows_of_warp));
-  if (!has_columns(algorithm, gathered_product(algorithm)))
+  if (!has_columns(algorithm, ordered_product(algorithm)))
     refuse_recipe(needs, algorithm, "an algorithm of another form",
                   "a product C[m, n] = sum of A[m, k] B[k, n], or a convolution of known size; else "
                   "default_schedule(algorithm, weights, target)");

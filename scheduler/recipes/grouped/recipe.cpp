@@ -76,8 +76,8 @@ std::optional<KnobValues> point(const Algorithm& algorithm, std::shared_ptr<cons
 Format format_of(const Format& format, const KnobValues& point) {
   Format other = format;
   const std::int64_t rows = rows_of_group(format);
-  other.parameters["V"] = std::min(bounds::knob(point, "tile_m", rows), rows);
-  if (const std::int64_t places = bounds::knob(point, "tile_k", 0); places > 0)
+  other.parameters["V"] = std::min(bounds::number_of_knob(point, "tile_m", rows), rows);
+  if (const std::int64_t places = bounds::number_of_knob(point, "tile_k", 0); places > 0)
     other.parameters["k"] = places;
   return other;
 }

@@ -109,7 +109,7 @@ class TileChoices {
 
 ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                           const ShflBwKnobs& knobs) {
-  const GatheredProduct loops = gathered_product(algorithm);
+  const GatheredProduct loops = ordered_product(algorithm);
   const std::int64_t group = weights.format().parameters.at("V");
   KnobValues given = values_of(shfl_bw_knobs(), knobs);
   given.erase("cluster");

@@ -73,17 +73,19 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   const bool may = target.name == "sm_90a" && usual_rows >= rows_of_warpgroup;
   Cut cut;
   cut.pairs = problem.kept_of > 0;
-  cut.warpgroups = knob(point, "instruction",
-                        may ? wgmma_number : number_of(ShflBwInstruction::mma_m16n8k8)) == wgmma_number;
-  cut.rows = knob(point, "tile_m", usual_rows);
+  cut.warpgroups =
+      number_of_knob(point, "instruction", may ? wgmma_number : number_of(ShflBwInstruction::mma_m16n8k8)) ==
+      wgmma_number;
+  cut.rows = number_of_knob(point, "tile_m", usual_rows);
   if (problem.group_rows > 0) cut.rows = std::min(cut.rows, problem.group_rows);
   const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, most_sums / cut.rows) : 256;
-  cut.columns = knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
-  cut.places = knob(point, "tile_k", usual_places);
+  cut.columns =
+      number_of_knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
+  cut.places = number_of_knob(point, "tile_k", usual_places);
   const auto room = static_cast<double>(target.shared_bytes_per_block);
   const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
-  cut.stages = target.sm < 80 ? 1 : knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4));
-  cut.split = knob(point, "groups", 1);
+  cut.stages = target.sm < 80 ? 1 : number_of_knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4));
+  cut.split = number_of_knob(point, "groups", 1);
   const bool has_roles = target.name == "sm_90a" && problem.n % 8 == 0;
   cut.producers = given(point, "producers", has_roles ? 4 : 0);
   cut.persists = given(point, "blocks", has_roles ? 1 : 0) > 0;
@@ -91,10 +93,10 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
     cut.piece_rows = std::min(cut.rows, rows_of_warpgroup);
     const bool beside = cut.rows == rows_of_warpgroup;
     cut.piece_columns =
-        std::min<std::int64_t>(256, knob(point, "warp_n", beside ? cut.columns / 2 : cut.columns));
+        std::min<std::int64_t>(256, number_of_knob(point, "warp_n", beside ? cut.columns / 2 : cut.columns));
   } else {
-    cut.piece_rows = std::min(knob(point, "warp_m", cut.rows >= 128 ? 64 : 32), cut.rows);
-    cut.piece_columns = std::min(knob(point, "warp_n", 32), cut.columns);
+    cut.piece_rows = std::min(number_of_knob(point, "warp_m", cut.rows >= 128 ? 64 : 32), cut.rows);
+    cut.piece_columns = std::min(number_of_knob(point, "warp_n", 32), cut.columns);
   }
   cut.piece_columns = std::max<std::int64_t>(8, cut.piece_columns);
   return cut;
@@ -135,7 +137,8 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
   const std::int64_t group = problem.group_rows > 0 ? problem.group_rows : cut.rows;
   const std::int64_t rows_of_tiles = ceil_divide(problem.m, group) * ceil_divide(group, cut.rows);
   const std::int64_t tiles = rows_of_tiles * ceil_divide(problem.n, cut.columns) * cut.split;
-  const std::int64_t wanted = cut.persists ? knob(point, "blocks", ceilings.multiprocessors) : tiles;
+  const std::int64_t wanted =
+      cut.persists ? number_of_knob(point, "blocks", ceilings.multiprocessors) : tiles;
   const std::int64_t busy = std::clamp<std::int64_t>(wanted, 1, ceilings.multiprocessors);
   const auto turns = static_cast<double>(ceil_divide(tiles, busy));
 

@@ -2,6 +2,7 @@
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/grouped/tiles.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ ShflBwKnobs v_n_m_tiles(const Algorithm& algorithm, const SparseTensor& weights,
     throw UserError("sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
                     "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma");
   ShflBwKnobs knobs = given;
-  const Extent all = columns_of(algorithm, gathered_product(algorithm));
+  const Extent all = columns_of(algorithm, ordered_product(algorithm));
   if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||
       knobs.tile_n || knobs.tile_k || knobs.warp_m || !all.is_static() || algorithm.takes_any_weights())
     return knobs;

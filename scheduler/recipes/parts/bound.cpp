@@ -5,7 +5,7 @@
 namespace weft {
 namespace bounds {
 
-std::int64_t knob(const KnobValues& point, const char* name, std::int64_t fallback) {
+std::int64_t number_of_knob(const KnobValues& point, const char* name, std::int64_t fallback) {
   const auto found = point.find(name);
   return found != point.end() && found->second > 0 ? found->second : fallback;
 }

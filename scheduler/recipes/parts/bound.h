@@ -43,7 +43,7 @@ struct Bound {
 namespace bounds {
 
 /// A knob that the point has; `fallback` where it has none of that name, or 0.
-std::int64_t knob(const KnobValues& point, const char* name, std::int64_t fallback);
+std::int64_t number_of_knob(const KnobValues& point, const char* name, std::int64_t fallback);
 
 inline std::int64_t filled_up(std::int64_t count, std::int64_t to) {
   return ceil_divide(count, to) * to;

@@ -19,11 +19,44 @@ bool reads_output(const Algorithm& algorithm, const Term& term) {
                              [&](const Term& argument) { return reads_output(algorithm, argument); });
 }
 
+/// The operand whose first dimension alone the index counts.
+bool is_outermost(const Operand& operand, const TensorAccess& access, const std::string& index) {
+  if (!operand.strides.empty() || access.indices.size() < 2) return false;
+  const std::string* first = access.indices.front().plain();
+  return first != nullptr && *first == index &&
+         std::none_of(access.indices.begin() + 1, access.indices.end(), [&](const AffineIndex& each) {
+           return std::ranges::any_of(each.terms, [&](const auto& term) { return term.first == index; });
+         });
+}
+
 }  // namespace
 
+bool transposes_images(const Algorithm& algorithm) {
+  constexpr std::int64_t together = 8;  ///< columns that tensor cores and copies of 16 bytes take at once
+  const Operand& output = algorithm.operands[algorithm.output.operand];
+  const Operand* sparse = algorithm.sparse_operand();
+  const std::string* images = algorithm.output.indices.front().plain();
+  if (sparse == nullptr || images == nullptr || algorithm.output.indices.size() < 3 ||
+      !is_outermost(output, algorithm.output, *images) || reads_output(algorithm, algorithm.result) ||
+      algorithm.index(*images).reduction || !extent_of(algorithm, *images).is_multiple_of(together))
+    return false;
+  return std::ranges::all_of(algorithm.factors, [&](const TensorAccess& factor) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    return &operand == sparse
+               ? std::ranges::none_of(factor.indices,
+                                      [&](const AffineIndex& index) {
+                                        return index.plain() != nullptr && *index.plain() == *images;
+                                      })
+               : is_outermost(operand, factor, *images);
+  });
+}
+
 std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
-  const ProductLoops loops = product_loops(algorithm);
   std::vector<std::string> names;
+  if (transposes_images(algorithm))
+    return {algorithm.operands[dense_operand(algorithm)].name,
+            algorithm.operands[algorithm.output.operand].name};
+  const ProductLoops loops = product_loops(algorithm);
   if (loops.columns.empty() || extent_of(algorithm, loops.columns) == Extent(1)) return names;
   for (const TensorAccess& factor : algorithm.factors) {
     const Operand& operand = algorithm.operands[factor.operand];
@@ -36,9 +69,18 @@ std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
   return names;
 }
 
+GatheredProduct ordered_product(const Algorithm& algorithm) {
+  GatheredProduct loops = gathered_product(algorithm);
+  // The first index counts images.
+  if (!loops.rows.empty() && transposes_images(algorithm))
+    std::ranges::rotate(loops.columns, loops.columns.begin() + 1);
+  return loops;
+}
+
 bool transposes_input(const Algorithm& algorithm) {
   const std::vector<std::string> names = operands_to_transpose(algorithm);
-  return std::ranges::find(names, product_loops(algorithm).dense) != names.end();
+  const std::string& input = algorithm.operands[dense_operand(algorithm)].name;
+  return std::ranges::find(names, input) != names.end();
 }
 
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,

@@ -1,8 +1,9 @@
-// Products whose operands lie in memory as frameworks have them, X [n, k] and Y [n, m], where kernels of GPUs
-// want columns of the product beside one another.
+// Products whose operands lie in memory as frameworks have them, X [n, k] and Y [n, m], and images of nchw
+// and nhwc, where kernels of GPUs want columns of the product beside one another.
 #pragma once
 
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <memory>
 #include <string>
@@ -14,6 +15,13 @@ namespace weft {
 /// lie: matrices [n, k] of the input and [n, m] of the output. Of one column they lie beside one another
 /// either way.
 std::vector<std::string> operands_to_transpose(const Algorithm& algorithm);
+
+/// Whether a convolution has so many images, one behind the other, that recipes for tensor cores have them
+/// innermost, where the pixels of all images that a weight multiplies lie beside one another.
+bool transposes_images(const Algorithm& algorithm);
+
+/// The loops of gathered_product() in the order in which their elements lie once operands are transposed.
+GatheredProduct ordered_product(const Algorithm& algorithm);
 
 /// Whether the dense input is one of them: its copy has rows that are whole multiples of 64 elements.
 bool transposes_input(const Algorithm& algorithm);

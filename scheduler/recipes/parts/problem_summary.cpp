@@ -1,4 +1,5 @@
 #include <weft/dsl/arithmetic.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
@@ -107,6 +108,7 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
     summary.dense_elements = elements_of(operand, open_size);
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
   }
+  summary.images_across = transposes_images(algorithm);
   const std::string inner = product_loops(algorithm).columns;
   if (!inner.empty() && summary.n > 1) {
     summary.output_across = ends_otherwise(algorithm.output, inner);

@@ -17,6 +17,7 @@ struct ProblemSummary {
   bool convolution = false;
   bool input_across = false;        ///< a product's dense operand is [n, k]: columns lie apart in memory
   bool output_across = false;       ///< likewise its result, [n, m]
+  bool images_across = false;       ///< recipes for tensor cores transpose images and results
   std::int64_t stored = 0;          ///< weights that are not pruned
   std::int64_t dense_elements = 0;  ///< elements of the dense operand: k * n, or the pixels of the images
   // What the format asks for; 0 where it has no such number.

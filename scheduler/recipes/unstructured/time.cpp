@@ -32,7 +32,7 @@ double rate_of_code(double bytes_on_chip, double streams) {
 }  // namespace
 
 SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
-  const auto form = static_cast<SparseRtForm>(knob(point, "form", 0));
+  const auto form = static_cast<SparseRtForm>(number_of_knob(point, "form", 0));
   if (form != SparseRtForm::chosen) return form;
   if (fit_a_warp(problem.n) && problem.stored > entries_without_pieces) return SparseRtForm::pieces;
   // The recipe's rule was measured there; a bound is not asked for which blocks have room.
@@ -60,10 +60,11 @@ double wait_of_rows(const ProblemSummary& problem, std::int64_t columns, std::in
 }
 
 Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Ceilings& ceilings) {
-  const bool in_chunks = knob(point, "chunk", 0) > 0;
-  const std::int64_t rows = knob(point, "rows", std::min<std::int64_t>(64, power_of_two_from(problem.m)));
-  const std::int64_t threads = knob(point, "threads", in_chunks ? 256 : 64);
-  const auto groups = static_cast<double>(knob(point, "groups", 1));
+  const bool in_chunks = number_of_knob(point, "chunk", 0) > 0;
+  const std::int64_t rows =
+      number_of_knob(point, "rows", std::min<std::int64_t>(64, power_of_two_from(problem.m)));
+  const std::int64_t threads = number_of_knob(point, "threads", in_chunks ? 256 : 64);
+  const auto groups = static_cast<double>(number_of_knob(point, "groups", 1));
   const std::int64_t row_blocks = ceil_divide(problem.m, rows);
   const auto turns = static_cast<double>(
       ceil_divide(row_blocks * ceil_divide(problem.n, threads), ceilings.multiprocessors));
@@ -103,15 +104,15 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
 Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtForm form,
                const Target& target, const Ceilings& ceilings) {
   const bool panel = form == SparseRtForm::streaming, in_pieces = form == SparseRtForm::pieces;
-  const std::int64_t lanes = knob(point, "lanes", panel ? 8 : 32);
-  const std::int64_t columns = knob(point, "columns", panel ? 8 : in_pieces ? 2 : 4);
-  const std::int64_t threads = knob(point, "threads", panel || in_pieces ? 1024 : 128);
-  const std::int64_t groups = knob(point, "groups", 1);
+  const std::int64_t lanes = number_of_knob(point, "lanes", panel ? 8 : 32);
+  const std::int64_t columns = number_of_knob(point, "columns", panel ? 8 : in_pieces ? 2 : 4);
+  const std::int64_t threads = number_of_knob(point, "threads", panel || in_pieces ? 1024 : 128);
+  const std::int64_t groups = number_of_knob(point, "groups", 1);
   const std::int64_t together = std::max<std::int64_t>(1, threads / lanes / groups);
   const std::int64_t usual = panel ? ceil_divide(problem.m, together * 4) : 1;
-  const std::int64_t wanted = knob(point, "parts", in_pieces ? ceilings.multiprocessors : 0);
+  const std::int64_t wanted = number_of_knob(point, "parts", in_pieces ? ceilings.multiprocessors : 0);
   const std::int64_t rows = std::max<std::int64_t>(
-      1, wanted > 0 ? ceil_divide(problem.m, wanted) : knob(point, "rows", usual) * together);
+      1, wanted > 0 ? ceil_divide(problem.m, wanted) : number_of_knob(point, "rows", usual) * together);
   const std::int64_t row_blocks = ceil_divide(problem.m, rows);
   const std::int64_t blocks = row_blocks * ceil_divide(problem.n, lanes * columns);
   const auto turns = static_cast<double>(ceil_divide(blocks, ceilings.multiprocessors));
@@ -134,7 +135,7 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
   parts.add_of_multiprocessor(Resource::l2, panels * bytes + entries * (read * asked * bytes + bytes + 4),
                               ceilings.l2_bytes_a_second);
   const auto all_threads = static_cast<double>(threads);
-  const double rounds = entries / static_cast<double>(together * knob(point, "places", 4));
+  const double rounds = entries / static_cast<double>(together * number_of_knob(point, "places", 4));
   // Where the rows of B that a block needs come one part after the other, sums wait for each.
   const auto shared_bytes = static_cast<double>(target.shared_bytes_per_block);
   const double visits = static_cast<double>(problem.k) * width * bytes <= shared_bytes ? 1 : 2;

@@ -1,5 +1,5 @@
 // expect: A is sparse, and its format says how it lies
-// expect: a dense matrix: B, C
+// expect: a dense operand with two dimensions or more: B, C
 // fix: s.transpose("B");
 #include "illegal_program.h"
 #include "illegal_schedule.h"
