@@ -8,7 +8,7 @@
 namespace weft::ir {
 namespace {
 
-constexpr std::int64_t tile_side = 64, warps = 8, lanes = 32;
+constexpr std::int64_t lanes = 32, most_warps = 8;
 constexpr std::int64_t vector_bytes = 16;
 constexpr std::int64_t columns_together = 16;  ///< rows of the copy are multiples of it
 
@@ -44,15 +44,34 @@ Sides sides_of(const Transposition& transposition) {
   return out ? Sides{inside, outside} : Sides{outside, inside};
 }
 
+/// What a block of threads copies: so many rows and columns of the copy that kernels read or write.
+struct Tile {
+  std::int64_t rows = 64, columns = 64;
+};
+
+/// Rows of `from` that are few are all in a tile, which is as long then as the GPU has blocks for.
+Tile tile_of(const Sides& sides, bool is_output) {
+  constexpr std::int64_t elements = 64 * 64, enough_blocks = 264;
+  const Buffer& outside = is_output ? *sides.to : *sides.from;
+  const std::int64_t *columns = integer_value(outside.shape[0]), *rows = integer_value(outside.shape[1]);
+  Tile tile;
+  if (columns == nullptr || rows == nullptr) return tile;
+  while (tile.columns > columns_together && *columns <= tile.columns / 2) tile.columns /= 2;
+  while (tile.rows * tile.columns < elements && *rows >= 2 * tile.rows * enough_blocks) tile.rows *= 2;
+  return tile;
+}
+
 /// A tile of `to` that begins at the row and the column: it comes to shared memory by rows of `from` and
 /// leaves by those of `to`. Lanes of a warp take two vectors of 16 rows: what they store are whole sectors of
 /// 32 bytes, and what they read lies in different banks.
-Stmt tile_copied(const Sides& sides, const std::string& name, const Expr& row, const Expr& column) {
+Stmt tile_copied(const Sides& sides, const std::string& name, const Expr& row, const Expr& column,
+                 std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t together = 2, rows_at_once = lanes / together;
   const std::int64_t width = vector_bytes / element_bytes(*sides.from);
-  const std::int64_t pairs = tile_side / width / together, parts = pairs * (tile_side / rows_at_once);
-  const auto tile = make_tile(name + ".tile", *sides.from, Scope::shared, {tile_side, tile_side + width});
-  Copy in{tile, {0, 0}, sides.from, {column, row}, {tile_side, tile_side}, -1, false, {}};
+  const std::int64_t pairs = columns / width / together, parts = pairs * (rows / rows_at_once);
+  const std::int64_t warps = std::min(parts, most_warps);
+  const auto tile = make_tile(name + ".tile", *sides.from, Scope::shared, {columns, rows + width});
+  Copy in{tile, {0, 0}, sides.from, {column, row}, {columns, rows}, -1, false, {}};
   const Expr warp = variable(name + ".warp"), lane = variable(name + ".lane"),
              turn = variable(name + ".turn"), element = variable(name + ".element");
   const Expr part = turn * warps + warp;
@@ -68,14 +87,18 @@ Stmt tile_copied(const Sides& sides, const std::string& name, const Expr& row, c
   return allocate(tile, block({copy(std::move(in)), std::move(out)}));
 }
 
-Stmt tiles_copied(const Sides& sides, const std::string& name) {
-  const Expr down = ceil_divide(sides.to->shape[0], tile_side),
-             across = ceil_divide(sides.to->shape[1], tile_side);
+Stmt tiles_copied(const Sides& sides, const Transposition& transposition) {
+  const std::string& name = transposition.given->name;
+  Tile tile = tile_of(sides, transposition.is_output);
+  // Of an output `to` is what the caller has.
+  if (transposition.is_output) std::swap(tile.rows, tile.columns);
+  const Expr down = ceil_divide(sides.to->shape[0], tile.rows),
+             across = ceil_divide(sides.to->shape[1], tile.columns);
   const Expr number = variable(name + ".block");
   const std::string row = name + ".row", column = name + ".column";
-  Stmt body = tile_copied(sides, name, variable(row), variable(column));
-  body = let(column, number / down * tile_side, std::move(body));
-  body = let(row, number % down * tile_side, std::move(body));
+  Stmt body = tile_copied(sides, name, variable(row), variable(column), tile.rows, tile.columns);
+  body = let(column, number / down * tile.columns, std::move(body));
+  body = let(row, number % down * tile.rows, std::move(body));
   return for_range(number, down * across, LoopKind::block_x, -1, std::move(body));
 }
 
@@ -136,7 +159,7 @@ Program copying_program(const Program& program, const Transposition& transpositi
   result.extents = program.extents;
   result.index_bits = program.index_bits;
   result.largest_extent = program.largest_extent;
-  result.body = tiles_copied(sides, transposition.given->name);
+  result.body = tiles_copied(sides, transposition);
   return result;
 }
 
