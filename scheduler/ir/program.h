@@ -40,6 +40,7 @@ struct Cluster {
 struct Transposition {
   BufferRef given;    ///< as the caller has it, [n, k] or [n, c, h, w]
   BufferRef ordered;  ///< as the kernel has it, [k, n]: one of the program's buffers, called the same
+  bool last_outermost = false;  ///< the last dimension has become the first, as that of [n, h, w, c]
   bool is_output = false;
 };
 

@@ -9,16 +9,6 @@ namespace weft::ir {
 namespace {
 
 constexpr std::int64_t lanes = 32, most_warps = 8;
-constexpr std::int64_t vector_bytes = 16;
-constexpr std::int64_t columns_together = 16;  ///< rows of the copy are multiples of it
-
-/// The buffer's memory as a matrix.
-BufferRef as_matrix(const Buffer& buffer, std::string name, Access access, Expr rows, Expr columns) {
-  auto result = std::make_shared<Buffer>(*make_buffer(std::move(name), buffer.dtype, Scope::global, access,
-                                                      {rows, columns}, buffer.non_negative));
-  result->tensor = buffer.tensor;
-  return result;
-}
 
 Expr product(const std::vector<Expr>& extents, std::size_t first, std::size_t end) {
   Expr result = 1;
@@ -26,21 +16,38 @@ Expr product(const std::vector<Expr>& extents, std::size_t first, std::size_t en
   return result;
 }
 
-/// The two sides of a copy as arguments of its kernel.
+/// Elements of 16 bytes, of which rows of the copy are multiples.
+std::int64_t elements_of_vector(const Buffer& buffer) {
+  constexpr std::int64_t bytes = 16;
+  return bytes / element_bytes(buffer);
+}
+
+/// The two sides of a copy as arguments of its kernel, of three dimensions: their first and last ones change
+/// places, and the one between them stays.
 struct Sides {
   BufferRef from, to;
 };
 
-/// Both as matrices, with the extents of what there is on the side that is read.
+BufferRef seen_as(const Buffer& buffer, std::string name, Access access, std::vector<Expr> shape) {
+  auto result = std::make_shared<Buffer>(*make_buffer(std::move(name), buffer.dtype, Scope::global, access,
+                                                      std::move(shape), buffer.non_negative));
+  result->tensor = buffer.tensor;
+  return result;
+}
+
+/// With the extents of what there is on the side that is read.
 Sides sides_of(const Transposition& transposition) {
   const bool out = transposition.is_output;
   const Buffer &given = *transposition.given, &ordered = *transposition.ordered;
-  const Expr columns = given.shape[0], rows = product(given.shape, 1, given.shape.size());
-  const auto outside = as_matrix(given, given.name, out ? Access::write : Access::read, columns, rows);
-  auto inside = std::make_shared<Buffer>(*as_matrix(
-      ordered, name_of_copy(transposition), out ? Access::read : Access::write, rows, ordered.shape.back()));
+  const std::size_t last = transposition.last_outermost ? given.shape.size() - 1 : 1;
+  const Expr first = given.shape[0], between = product(given.shape, 1, last),
+             rest = product(given.shape, last, given.shape.size());
+  const auto outside = seen_as(given, given.name, out ? Access::write : Access::read, {first, between, rest});
+  auto inside = std::make_shared<Buffer>(*seen_as(ordered, name_of_copy(transposition),
+                                                  out ? Access::read : Access::write,
+                                                  {rest, between, ordered.shape.back()}));
   // What fills up the rows of a result nobody writes.
-  if (out) inside->shape.back() = columns;
+  if (out) inside->shape.back() = first;
   return out ? Sides{inside, outside} : Sides{outside, inside};
 }
 
@@ -49,37 +56,47 @@ struct Tile {
   std::int64_t rows = 64, columns = 64;
 };
 
-/// Rows of `from` that are few are all in a tile, which is as long then as the GPU has blocks for.
+/// Rows that are few are all in a tile, which is as long then as the GPU has blocks for.
 Tile tile_of(const Sides& sides, bool is_output) {
-  constexpr std::int64_t elements = 64 * 64, enough_blocks = 264;
+  constexpr std::int64_t elements = 64 * 64, least_columns = 16, enough_blocks = 264;
   const Buffer& outside = is_output ? *sides.to : *sides.from;
-  const std::int64_t *columns = integer_value(outside.shape[0]), *rows = integer_value(outside.shape[1]);
+  const std::int64_t *columns = integer_value(outside.shape[0]), *between = integer_value(outside.shape[1]),
+                     *rows = integer_value(outside.shape[2]);
   Tile tile;
-  if (columns == nullptr || rows == nullptr) return tile;
-  while (tile.columns > columns_together && *columns <= tile.columns / 2) tile.columns /= 2;
-  while (tile.rows * tile.columns < elements && *rows >= 2 * tile.rows * enough_blocks) tile.rows *= 2;
+  if (columns == nullptr || between == nullptr || rows == nullptr) return tile;
+  while (tile.columns > least_columns && *columns <= tile.columns / 2) tile.columns /= 2;
+  while (tile.rows * tile.columns < elements && *rows >= 2 * tile.rows &&
+         *rows * *between >= 2 * tile.rows * enough_blocks)
+    tile.rows *= 2;
   return tile;
 }
 
-/// A tile of `to` that begins at the row and the column: it comes to shared memory by rows of `from` and
-/// leaves by those of `to`. Lanes of a warp take two vectors of 16 rows: what they store are whole sectors of
-/// 32 bytes, and what they read lies in different banks.
-Stmt tile_copied(const Sides& sides, const std::string& name, const Expr& row, const Expr& column,
-                 std::int64_t rows, std::int64_t columns) {
+/// Where a tile of `to` begins.
+struct Corner {
+  Expr row, between, column;
+};
+
+/// The tile comes to shared memory by rows of `from` and leaves by those of `to`. Lanes of a warp take two
+/// vectors of 16 rows: what they store are whole sectors of 32 bytes, and what they read lies in different
+/// banks.
+Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corner, const Tile& size) {
   constexpr std::int64_t together = 2, rows_at_once = lanes / together;
-  const std::int64_t width = vector_bytes / element_bytes(*sides.from);
-  const std::int64_t pairs = columns / width / together, parts = pairs * (rows / rows_at_once);
+  const std::int64_t width = elements_of_vector(*sides.from);
+  const std::int64_t pairs = size.columns / width / together, parts = pairs * (size.rows / rows_at_once);
   const std::int64_t warps = std::min(parts, most_warps);
-  const auto tile = make_tile(name + ".tile", *sides.from, Scope::shared, {columns, rows + width});
-  Copy in{tile, {0, 0}, sides.from, {column, row}, {columns, rows}, -1, false, {}};
+  const auto tile =
+      make_tile(name + ".tile", *sides.from, Scope::shared, {size.columns, 1, size.rows + width});
+  Copy in{
+      tile, {0, 0, 0}, sides.from, {corner.column, corner.between, corner.row}, {size.columns, 1, size.rows},
+      -1,   false,     {}};
   const Expr warp = variable(name + ".warp"), lane = variable(name + ".lane"),
              turn = variable(name + ".turn"), element = variable(name + ".element");
   const Expr part = turn * warps + warp;
   const Expr below = part / pairs * rows_at_once + lane / together;
   const Expr beside = (part % pairs * together + lane % together) * width + element;
-  const std::vector<Expr> place{row + below, column + beside};
-  Stmt out = if_all({place[0] < sides.to->shape[0], place[1] < sides.to->shape[1]},
-                    store(sides.to, place, load(tile, {beside, below})));
+  const std::vector<Expr> place{corner.row + below, corner.between, corner.column + beside};
+  Stmt out = if_all({place[0] < sides.to->shape[0], place[2] < sides.to->shape[2]},
+                    store(sides.to, place, load(tile, {beside, 0, below})));
   out = for_range(element, width, LoopKind::vectorized, -1, std::move(out));
   out = for_range(turn, parts / warps, LoopKind::unrolled, -1, std::move(out));
   out = for_range(lane, lanes, LoopKind::lane, -1, std::move(out));
@@ -93,23 +110,23 @@ Stmt tiles_copied(const Sides& sides, const Transposition& transposition) {
   // Of an output `to` is what the caller has.
   if (transposition.is_output) std::swap(tile.rows, tile.columns);
   const Expr down = ceil_divide(sides.to->shape[0], tile.rows),
-             across = ceil_divide(sides.to->shape[1], tile.columns);
+             across = ceil_divide(sides.to->shape[2], tile.columns);
   const Expr number = variable(name + ".block");
-  const std::string row = name + ".row", column = name + ".column";
-  Stmt body = tile_copied(sides, name, variable(row), variable(column), tile.rows, tile.columns);
-  body = let(column, number / down * tile.columns, std::move(body));
-  body = let(row, number % down * tile.rows, std::move(body));
-  return for_range(number, down * across, LoopKind::block_x, -1, std::move(body));
+  const Corner corner{variable(name + ".row"), variable(name + ".between"), variable(name + ".column")};
+  Stmt body = tile_copied(sides, name, corner, tile);
+  body = let(name + ".between", number / down / across, std::move(body));
+  body = let(name + ".column", number / down % across * tile.columns, std::move(body));
+  body = let(name + ".row", number % down * tile.rows, std::move(body));
+  return for_range(number, down * across * sides.to->shape[1], LoopKind::block_x, -1, std::move(body));
 }
 
 /// Element by element, of buffers of any rank.
 Stmt elements_copied(const Transposition& transposition, const BufferRef& copy) {
   const Buffer& given = *transposition.given;
-  std::vector<Expr> outside, inside;
+  std::vector<Expr> outside;
   for (std::size_t i = 0; i < given.shape.size(); ++i)
     outside.push_back(variable(given.name + ".copied" + std::to_string(i)));
-  inside = outside;
-  std::ranges::rotate(inside, inside.begin() + 1);
+  const std::vector<Expr> inside = in_order(outside, transposition.last_outermost);
   const Expr there = outside.front() < given.shape.front();
   Stmt body = transposition.is_output
                   ? store(transposition.given, outside, load(copy, inside))
@@ -125,14 +142,14 @@ Stmt elements_copied(const Transposition& transposition, const BufferRef& copy) 
 
 }  // namespace
 
-Transposition transposition_of(const BufferRef& given, bool is_output) {
-  std::vector<Expr> shape = given->shape;
-  std::ranges::rotate(shape, shape.begin() + 1);
-  shape.back() = ceil_divide(shape.back(), columns_together) * columns_together;
+Transposition transposition_of(const BufferRef& given, bool is_output, bool last_outermost) {
+  std::vector<Expr> shape = in_order(given->shape, last_outermost);
+  const std::int64_t width = elements_of_vector(*given);
+  shape.back() = ceil_divide(shape.back(), width) * width;
   auto ordered = std::make_shared<Buffer>(*make_buffer(given->name, given->dtype, Scope::global,
                                                        given->access, std::move(shape), given->non_negative));
   ordered->tensor = given->tensor;
-  return {given, ordered, is_output};
+  return {given, ordered, last_outermost, is_output};
 }
 
 std::string name_of_copy(const Transposition& transposition) {

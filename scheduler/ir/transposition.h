@@ -3,11 +3,21 @@
 
 #include <weft/scheduler/ir/program.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace weft::ir {
 
 /// The operand with its first dimension innermost, which is filled up, so that rows begin at multiples of 16
 /// bytes: an input's with zeros, an output's with anything.
-Transposition transposition_of(const BufferRef& given, bool is_output);
+Transposition transposition_of(const BufferRef& given, bool is_output, bool last_outermost);
+/// What stands in the order of the caller's dimensions, in that of the kernel's.
+template <class Each>
+std::vector<Each> in_order(std::vector<Each> dimensions, bool last_outermost) {
+  std::rotate(dimensions.begin(), dimensions.begin() + 1, dimensions.end());
+  if (last_outermost) std::rotate(dimensions.begin(), dimensions.end() - 2, dimensions.end() - 1);
+  return dimensions;
+}
 
 /// The name that the copy has where both are arguments.
 std::string name_of_copy(const Transposition& transposition);

@@ -264,8 +264,8 @@ class Schedule {
     return step("stream_results", {{{}, tensor.value}}, tensor.place);
   }
   /// `.transpose("B")`: an operand that is given as [n, k] is read as [k, n], or an output [n, m] written as
-  /// [m, n]; of more dimensions too, the first becomes the innermost. A launch of its own copies it, ahead of
-  /// the kernel or behind it.
+  /// [m, n]; of images the first dimension becomes the innermost, and channels the outermost. A launch of its
+  /// own copies it, ahead of the kernel or behind it.
   Schedule& transpose(Placed<std::string> tensor) {
     return step("transpose", {{{}, tensor.value}}, tensor.place);
   }

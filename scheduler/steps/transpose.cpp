@@ -53,6 +53,26 @@ std::optional<Reason> require_elements(const ir::Program& program, const ir::Buf
                 buffer->name};
 }
 
+/// Whether the last of three dimensions or more is counted by an index of the weights, as channels that lie
+/// beside one another are: then pixels shall lie beside one another.
+bool ends_with_weights(const Algorithm& algorithm, const std::string& tensor) {
+  std::vector<const TensorAccess*> accesses{&algorithm.output};
+  for (const TensorAccess& factor : algorithm.factors) accesses.push_back(&factor);
+  const auto counts = [&](const TensorAccess& access, const std::string& index) {
+    return std::ranges::any_of(access.indices, [&](const AffineIndex& each) {
+      return each.plain() != nullptr && *each.plain() == index;
+    });
+  };
+  for (const TensorAccess* access : accesses) {
+    if (algorithm.operands[access->operand].name != tensor || access->indices.size() < 3) continue;
+    const std::string* last = access->indices.back().plain();
+    return last != nullptr && std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
+             return algorithm.operands[factor.operand].storage == Storage::sparse && counts(factor, *last);
+           });
+  }
+  return false;
+}
+
 StepResult apply_transpose(const ir::Program& program, const StepArguments& arguments,
                            const StepContext& context) {
   const std::string tensor = arguments.text("tensor");
@@ -72,13 +92,13 @@ StepResult apply_transpose(const ir::Program& program, const StepArguments& argu
   if (is_output && ir::reads(program.body, *given))
     return Reason{6, tensor + " is read and written", "an output that the algorithm does not read", tensor};
   ir::Program result = program;
-  const ir::Transposition made = ir::transposition_of(*given, is_output);
+  const bool last_outermost = ends_with_weights(context.algorithm, tensor);
+  const ir::Transposition made = ir::transposition_of(*given, is_output, last_outermost);
   result.transposed.push_back(made);
   result.buffers[static_cast<std::size_t>(given - program.buffers.begin())] = made.ordered;
-  result.body = ir::replace_buffer(program.body, made.given, made.ordered, [](std::vector<Expr> indices) {
-    std::ranges::rotate(indices, indices.begin() + 1);
-    return indices;
-  });
+  result.body = ir::replace_buffer(
+      program.body, made.given, made.ordered,
+      [&](const std::vector<Expr>& indices) { return ir::in_order(indices, last_outermost); });
   return result;
 }
 
@@ -98,12 +118,12 @@ constinit const StepKind transpose{
     .name = "transpose",
     .sentence = "An operand that the caller has as [n, k] is read as [k, n], or an output written so.",
     .more =
-        "Its first dimension becomes the innermost one; [b, c, h, w] is read as [c, h, w, b]. A launch of "
-        "its "
-        "own copies it, ahead of the kernel or, of an output, behind it, by tiles of 64 x 64 in shared "
-        "memory, to or from memory that the caller lends. There rows are filled up to multiples of 16 "
-        "elements, so that vectors of any of them are aligned. Worth it where neighbouring threads would "
-        "read elements that lie apart: what they read is read once for every 32 bytes of memory around it.",
+        "Its first dimension becomes the innermost one, and channels the outermost: [b, c, h, w] and "
+        "[b, h, w, c] are read as [c, h, w, b]. A launch of its own copies it, ahead of the kernel or, of an "
+        "output, behind it, by tiles in shared memory, to or from memory that the caller lends. There rows "
+        "are filled up to multiples of 16 bytes, so that vectors of any of them are aligned. Worth it where "
+        "neighbouring threads would read elements that lie apart: what they read is read once for every 32 "
+        "bytes of memory around it.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_transpose};
