@@ -32,6 +32,20 @@ TEST(Choosing, HasNothingToSayOfACpu) {
   EXPECT_THAT(answer.out, HasSubstr("csr f16"));
 }
 
+TEST(Choosing, TakesOperandsAsFrameworksHaveThem) {
+  const Answer answer = verified({"--device", "sim:sm_90a", "--layout", "nk"});
+  EXPECT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("chosen for sm_90a: shfl_bw"));
+  EXPECT_EQ(verified({"--layout", "nk"}).code, 0);
+  const Answer images = verified({"--layout", "nhwc"});
+  EXPECT_EQ(images.code, 2);
+  EXPECT_THAT(images.errors, HasSubstr("kn, or nk: [n, k] and [n, m]"));
+  const Answer column =
+      call_weft(words_of("verify --weights made:M=8,K=8,sparsity=0.5 --op spmv --layout nk"));
+  EXPECT_EQ(column.code, 2);
+  EXPECT_THAT(column.errors, HasSubstr("one column lies the same way in all"));
+}
+
 TEST(Choosing, NamesNarrowIt) {
   const Answer of_format = verified({"--device", "sim:sm_80", "--format", "column_quads"});
   EXPECT_EQ(of_format.code, 0) << of_format.errors;

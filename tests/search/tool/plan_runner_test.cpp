@@ -76,6 +76,18 @@ TEST_F(PlanRunner, MeasuresWithoutWeftAndComesBack) {
   EXPECT_THAT(run({WEFT_COMMAND, "db", "best", "t.jsonl"}).output, HasSubstr("64"));
 }
 
+TEST_F(PlanRunner, StartsTheCopiesOfOperandsToo) {
+  std::vector<std::string> across = product;
+  across.insert(across.end(), {"--layout", "nk"});
+  plan(across);
+  const ProcessResult measured = measure();
+  ASSERT_EQ(measured.exit_code, 0) << measured.error;
+  for (const Record& record : results()) {
+    EXPECT_EQ(record.status, TrialStatus::correct) << record.message;
+    EXPECT_EQ(record.problem.word("algorithm"), "C[n, m] = sum(k, A[m, k] * B[n, k])");
+  }
+}
+
 TEST_F(PlanRunner, TensorCoresEpiloguesAndOldOutputs) {
   plan({"--op", "spmm", "--weights", "made:M=64,K=96,sparsity=0.75,V=32", "--n", "64", "--dtype", "f16",
         "--format", "shfl_bw:V=32", "--activation", "relu", "--beta", "0.5"});
