@@ -77,8 +77,8 @@ class BoundKernel {
                   "weft: a kernel is launched in what is no stream; found: the type beside Given; accepted: "
                   "bound.launch(nullptr), in the default stream of the device that it was bound for");
   }
-  WEFT_NO_MEMBER(void, run, "bound.launch(nullptr)")
-  WEFT_NO_MEMBER(void, operator(), "bound.launch(nullptr)")
+  WEFT_NO_MEMBER(detail::AnyResult, run, "bound.launch(nullptr)")
+  WEFT_NO_MEMBER(detail::AnyResult, operator(), "bound.launch(nullptr)")
   WEFT_NO_MEMBER(void, synchronize, "wait_for(device, nullptr), of the device and the stream")
   /// Overwrites every element of the output with NaN, so that one which the kernel forgets shows.
   void poison_output(CallPlace place = {}) const;
@@ -155,10 +155,10 @@ class Kernel {
   /// device does not run this kernel's target, or an operand has 2^31 elements or more and the kernel indexes
   /// with 32 bits.
   BoundKernel bind(const Device& device, const Arguments& arguments, CallPlace place = {}) const;
-  WEFT_NO_MEMBER(void, launch,
+  WEFT_NO_MEMBER(detail::AnyResult, launch,
                  "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}}), or BoundKernel bound = "
                  "kernel.bind(device, arguments), which has launch(stream)")
-  WEFT_NO_MEMBER(void, run, "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}})")
+  WEFT_NO_MEMBER(detail::AnyResult, run, "kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}})")
   template <class Never = void>
   std::string source() const {
     static_assert(

@@ -4,6 +4,7 @@
 
 #include <weft/dsl/dtype.h>
 #include <weft/dsl/extent.h>
+#include <weft/dsl/refused_call.h>
 
 #include <cstdint>
 #include <iosfwd>
@@ -99,6 +100,28 @@ struct Algorithm {
   std::string text() const;
   /// Throws UserError when shapes, extents or names do not fit together. `algorithm()` has called it.
   void check() const;
+
+  /// Always refused: an algorithm has no code; braces among what it is called with, or none.
+  template <class... Given>
+  detail::AnyResult operator()(const Given&...) const {
+    refuse_call<Given...>();
+    return {};
+  }
+  template <class Never = void>
+  detail::AnyResult operator()(detail::Anything, detail::Anything = {}, detail::Anything = {},
+                               detail::Anything = {}) const {
+    refuse_call<Never>();
+    return {};
+  }
+
+ private:
+  template <class... Given>
+  static void refuse_call() {
+    static_assert(
+        detail::never<Given...>,
+        "weft: an algorithm is called; accepted: Kernel kernel = compile(default_schedule(spmm, "
+        "weights, target_named(\"cpu\"))); and kernel(Device::cpu(), {{{\"B\", &b}, {\"C\", &c}}, {}});");
+  }
 };
 
 std::ostream& operator<<(std::ostream& stream, const Algorithm& algorithm);

@@ -295,14 +295,24 @@ WEFT_REFUSED_FUNCTION(if_then_else, WEFT_OPERATIONS)
 
 // ---- in place of an index ----
 
-/// As Halide and TVM declare one.
-template <class Never = void>
-struct Var {
+/// As Halide and TVM declare one. It counts as an index about which a message has been given, so that what is
+/// indexed with it gets none.
+struct Var : detail::NamelessIndex {
   template <class... Given>
-  Var(const Given&...) {
-    static_assert(detail::never<Never, Given...>, "weft: there is no Var; accepted: WEFT_INDEX(m, n, k);");
+    requires(!(std::same_as<Given, Var> || ...))
+  Var(const Given&...) : detail::NamelessIndex(detail::refused_result<detail::NamelessIndex>()) {
+    static_assert(detail::never<Given...>, "weft: there is no Var; accepted: WEFT_INDEX(m, n, k);");
   }
+  using detail::NamelessIndex::operator=;
 };
+namespace detail {
+
+template <>
+inline constexpr bool is_index<Var> = true;
+template <>
+inline constexpr bool has_broken_part<Var> = true;
+
+}  // namespace detail
 
 // ---- in place of an assignment ----
 

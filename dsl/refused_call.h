@@ -121,14 +121,16 @@ struct AnyResult {
     return ::weft::detail::refused_result<result>();                                                 \
   }
 
-/// The same, and what has braces, nothing of weft, or nothing at all.
-#define WEFT_CALL_REFUSED(result, name, written)                                                            \
-  WEFT_TYPES_REFUSED(result, name, written)                                                                 \
-  template <class Never = void>                                                                             \
-  result name(::weft::detail::Anything = {}, ::weft::detail::Anything = {}, ::weft::detail::Anything = {},  \
-              ::weft::detail::Anything = {}, ::weft::detail::Anything = {}) {                               \
-    static_assert(::weft::detail::never<Never>, "weft: " #name                                              \
-                                                " is not given what it takes; found: braces or nothing of " \
-                                                "weft where something else belongs; accepted: " written);   \
-    return ::weft::detail::refused_result<result>();                                                        \
+/// The same, and what has braces, nothing of weft, or nothing at all. What is found there has no types that
+/// could be told: a template for them would come before a function of the user's own of that name.
+#define WEFT_CALL_REFUSED(result, name, written)                                                           \
+  WEFT_TYPES_REFUSED(result, name, written)                                                                \
+  template <class Never = void>                                                                            \
+  result name(::weft::detail::Anything = {}, ::weft::detail::Anything = {}, ::weft::detail::Anything = {}, \
+              ::weft::detail::Anything = {}, ::weft::detail::Anything = {}) {                              \
+    static_assert(::weft::detail::never<Never>,                                                            \
+                  "weft: " #name                                                                           \
+                  " is not given what it takes; found: numbers or texts without names, braces, or "        \
+                  "nothing, where something else belongs; accepted: " written);                            \
+    return ::weft::detail::refused_result<result>();                                                       \
   }

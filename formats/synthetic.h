@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 namespace weft {
 
@@ -49,6 +50,15 @@ WeightMatrix synthetic_layer(const detail::NamesOfLayer&, CallPlace = {}) {
   static_assert(detail::never<Never>,
                 "weft: a synthetic layer has no field of that name; accepted: synthetic_layer({.rows = 64, "
                 ".columns = 96, .sparsity = 0.9}), and behind them .row_spread, .dtype, .seed");
+  return {};
+}
+/// Always refused: numbers of which nothing says what they are.
+template <class... Numbers>
+  requires(sizeof...(Numbers) > 0 && (std::is_arithmetic_v<Numbers> && ...))
+WeightMatrix synthetic_layer(Numbers...) {
+  static_assert(detail::never<Numbers...>,
+                "weft: a synthetic layer is given numbers; found: numbers without their names; accepted: "
+                "synthetic_layer({.rows = 64, .columns = 96, .sparsity = 0.9})");
   return {};
 }
 WEFT_CALL_REFUSED(WeightMatrix, synthetic_layer,

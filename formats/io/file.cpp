@@ -104,8 +104,7 @@ File::File(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) {
     const bool is_missing = errno == ENOENT || errno == ENOTDIR;
-    throw UserError("cannot read " + path,
-                    is_missing ? "no such file" + nearest_in_folder(path) : std::strerror(errno),
+    throw UserError("cannot read " + path, is_missing ? no_such_file(path) : std::strerror(errno),
                     "the path of a file that can be read");
   }
   struct stat status{};
@@ -131,6 +130,10 @@ File::File(File&& other) noexcept
     : mapped_(std::exchange(other.mapped_, nullptr)),
       mapped_size_(std::exchange(other.mapped_size_, 0)),
       read_(std::move(other.read_)) {}
+
+std::string no_such_file(const std::string& path) {
+  return "no such file" + nearest_in_folder(path);
+}
 
 void write_file(const std::string& path, std::span<const Bytes> pieces) {
   std::error_code ignored;

@@ -27,6 +27,10 @@ class File {
   std::vector<std::byte> read_;
 };
 
+/// What is found where no file of that path is: "no such file; did you mean trials.jsonl?", where the folder
+/// has one of almost that name.
+std::string no_such_file(const std::string& path);
+
 /// Writes the pieces one after the other to a new file in the same folder and then renames it to `path`, so
 /// that nobody sees half a file. What is not a regular file (a pipe, a device) is written in place.
 /// When the system refuses, UserError for a path where there can be no file, else RuntimeError, as of a full

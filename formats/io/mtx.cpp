@@ -137,9 +137,25 @@ struct Coordinates {
   }
 };
 
-std::int64_t read_index(TextScanner& text, const std::string& what, std::int64_t extent) {
+/// Whether an entry of the text from here on, at the beginning of a line, has the number of the last row or
+/// column, which a file that counts from 0 has not. What cannot be read ends it.
+bool reaches_an_end(TextScanner text, const Header& header) {
+  try {
+    while (text.skip_to_content('%')) {
+      const std::int64_t row = text.integer("row"), column = text.integer("column");
+      if (row == header.rows || column == header.columns) return true;
+      text.next_line();
+    }
+  } catch (const UserError&) {
+  }
+  return false;
+}
+
+/// `entries` stands where the first entry begins.
+std::int64_t read_index(TextScanner& text, const std::string& what, std::int64_t extent,
+                        const TextScanner& entries, const Header& header) {
   const std::int64_t index = text.integer(what);
-  if (index == 0)
+  if (index == 0 && !reaches_an_end(entries, header))
     text.refuse(what + " 0, so that this file seems to count from 0",
                 fmt::format("1 to {}, as .mtx counts rows and columns from 1: both numbers of every entry "
                             "larger by 1",
@@ -174,12 +190,13 @@ void refuse_duplicates(const Coordinates& entries, const std::string& origin) {
 WeightMatrix read_coordinates(TextScanner& text, const Header& header) {
   Coordinates entries;
   Values values{header.field, {}, {}, {}};
+  const TextScanner first = text;
   for (std::int64_t i = 0; i < header.entries; ++i) {
     if (!text.skip_to_content('%'))
       text.refuse(fmt::format("the end of the file after {} entries", i),
                   fmt::format("{} entries", header.entries));
-    const std::int64_t row = read_index(text, "row", header.rows);
-    const std::int64_t column = read_index(text, "column", header.columns);
+    const std::int64_t row = read_index(text, "row", header.rows, first, header);
+    const std::int64_t column = read_index(text, "column", header.columns, first, header);
     if (header.symmetry == Symmetry::skew && row == column)
       text.refuse(fmt::format("a value on the diagonal, row {}", row + 1), "none in a skew-symmetric matrix");
     entries.add(row, column, text.line());

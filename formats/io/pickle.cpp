@@ -1,10 +1,13 @@
 #include <weft/formats/io/pickle.h>
 
+#include <string_view>
 #include <utility>
 
 namespace weft::io {
 
 namespace {
+
+constexpr std::string_view a_pickle = "a Python pickle, which only Python can read, by running it";
 
 [[noreturn]] void refuse_with_advice(const std::string& origin, std::string found) {
   refuse(origin, {}, std::move(found),
@@ -18,14 +21,16 @@ namespace {
 }  // namespace
 
 void refuse_pickle(const std::string& origin) {
-  refuse_with_advice(origin, "a Python pickle, which only Python can read, by running it");
+  refuse_with_advice(origin, std::string(a_pickle));
 }
 
 void refuse_named_pickle(Bytes bytes, const std::string& origin) {
   if (looks_like_pickle(bytes)) refuse_pickle(origin);
-  refuse_with_advice(
-      origin,
-      beginning_of(bytes) + ", with the name of a Python pickle, which only Python can read, by running it");
+  refuse_with_advice(origin, beginning_of(bytes) + ", with the name of " + std::string(a_pickle));
+}
+
+bool is_of_pickle(const UserError& error) {
+  return error.report().found.ends_with(a_pickle);
 }
 
 bool looks_like_pickle(Bytes bytes) {

@@ -59,6 +59,7 @@ auto read_as(const FileFormat& format, Bytes bytes, Path path, const Read& read)
   } catch (const UserError& error) {
     const FileFormat* const named = format_of_name(path);
     const bool is_known = format.recognize(bytes);
+    if (io::is_of_pickle(error)) throw;  // no other name would help
     if (is_known && (named == nullptr || named == &format)) throw;
     UserError::Report report = error.report();
     if (is_known) {

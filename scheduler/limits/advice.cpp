@@ -3,6 +3,8 @@
 #include <weft/scheduler/limits/advice.h>
 #include <weft/scheduler/steps/parts/loops.h>
 
+#include <ranges>
+
 namespace weft {
 namespace {
 
@@ -20,12 +22,21 @@ std::string first_bind(const Schedule& schedule) {
   return {};
 }
 
+/// " in the schedule that goes up to program.cpp:12"; empty where no step knows where it was asked for.
+std::string place_of(const Schedule& schedule) {
+  for (const Step& step : schedule.steps() | std::views::reverse)
+    if (const std::string place = step.place.text(); !place.empty())
+      return " in the schedule that goes up to " + place;
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> advice_on(const Schedule& schedule) {
   if (!schedule.target().is_gpu() || binds_loops(schedule.program())) return {};
   const std::string bind = first_bind(schedule);
-  return {fmt::format("no loop is bound: one thread of {} computes everything{}", schedule.target().name,
+  return {fmt::format("no loop is bound{}: one thread of {} computes everything{}", place_of(schedule),
+                      schedule.target().name,
                       bind.empty() ? std::string() : fmt::format("; {} shares it out to blocks", bind))};
 }
 

@@ -315,11 +315,11 @@ class Schedule {
   WEFT_STEP_REFUSED(stagger, ".stagger(n.inner, m)", (detail::takes<void(LoopGiven, LoopName), Given...>))
   WEFT_STEP_REFUSED(peel, ".peel(n.outer, from_end = 1)",
                     (detail::takes<void(LoopGiven, NamedArgument, ...), Given...>))
-  WEFT_STEP_REFUSED(stage, ".stage(\"B\", shared, at = k.outer, depth = 2)",
+  WEFT_COPY_REFUSED(stage, ".stage(\"B\", shared, at = n.outer)",
                     (detail::takes<Copy, Given...> || detail::takes<CopyAhead, Given...>))
-  WEFT_STEP_REFUSED(stitch, ".stitch(\"B\", shared, at = \"k.block\", depth = 2)",
+  WEFT_COPY_REFUSED(stitch, ".stitch(\"B\", shared, at = \"k.block\")",
                     (detail::takes<Copy, Given...> || detail::takes<CopyAhead, Given...>))
-  WEFT_STEP_REFUSED(decode, ".decode(\"A\", shared, at = \"k.block\", depth = 2)",
+  WEFT_COPY_REFUSED(decode, ".decode(\"A\", shared, at = \"k.block\")",
                     (detail::takes<void(OneTensor, Word, NamedArgument, ...), Given...>))
   WEFT_STEP_REFUSED(balance, ".balance(m, parts = 132)",
                     (detail::takes<void(LoopGiven, NamedArgument), Given...>))

@@ -193,6 +193,17 @@ inline constexpr bool are_loops =
     return *this;                                                                                  \
   }
 
+/// The same of a step that copies a tensor, and of what is not told where it does.
+#define WEFT_COPY_REFUSED(step, written, fits)                                               \
+  template <class... Given>                                                                  \
+    requires(detail::takes<void(OneTensor, Word), Given...>)                                 \
+  Schedule& step(const Given&...) {                                                          \
+    static_assert(detail::never<Given...>,                                                   \
+                  "weft: " #step " is not told where: `at` is missing; accepted: " written); \
+    return *this;                                                                            \
+  }                                                                                          \
+  WEFT_STEP_REFUSED(step, written, (fits) || (detail::takes<void(OneTensor, Word), Given...>))
+
 /// Loops of a step that stand in braces, as those of reorder may.
 #define WEFT_STEP_IN_BRACES(step, written)                                                                   \
   template <class Never = void>                                                                              \

@@ -68,13 +68,23 @@ std::optional<Reason> check_factor(const ir::Program& program, const ir::For& lo
        loop.name});
 }
 
+/// What says of a loop that is no longer serial who runs it, as steps of a loop that is split before.
+std::string split_before(const ir::For& loop, const Argument& argument) {
+  const std::string split = Step{"split", {argument}, {}}.cpp();
+  const std::string outer = loop.name + ".outer", inner = loop.name + ".inner", kind(name_of(loop.kind));
+  if (loop.kind == LoopKind::parallel) return split + written("parallel", {outer});
+  if (ir::is_bound(loop.kind))
+    return split + written("bind", {ir::is_block(loop.kind) ? outer : inner, kind});
+  return split + written(loop.kind == LoopKind::vectorized ? "vectorize" : "unroll", {inner});
+}
+
 StepResult split_one(ir::Program program, const Argument& argument, const StepContext& context) {
   if (auto missing = require_loop(program, argument.name)) return *missing;
   const ir::For& loop = *find_loop(program.body, argument.name);
   if (loop.kind != LoopKind::serial)
     return Reason{2, fmt::format("{} is {} already", loop.name, name_of(loop.kind)),
-                  fmt::format("a serial loop: .split({} = …) before the step that makes it {}", loop.name,
-                              name_of(loop.kind)),
+                  fmt::format("a serial loop, split before the step that makes it {}: {}", name_of(loop.kind),
+                              split_before(loop, argument)),
                   loop.name};
   if (auto refused = check_factor(program, loop, argument, context)) return *refused;
   const Expr factor = symbol_of(argument);

@@ -7,6 +7,7 @@
 #include <weft/backends/runtime/size_signal.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/bytes.h>
+#include <weft/formats/io/file.h>
 #include <weft/search/records/record_file.h>
 
 #include <algorithm>
@@ -96,7 +97,7 @@ void RecordFile::open_file(Mode mode) {
   const int flags = mode == Mode::append ? O_RDWR | O_APPEND | O_CREAT : O_RDONLY;
   descriptor_ = open(path_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0 && mode == Mode::read)
-    throw UserError("cannot read " + path_, errno == ENOENT ? "no such file" : std::strerror(errno),
+    throw UserError("cannot read " + path_, errno == ENOENT ? io::no_such_file(path_) : std::strerror(errno),
                     "a database that weft tune --db wrote");
   if (descriptor_ < 0) fail(mode == Mode::append ? "write" : "read", path_, errno);
   try {

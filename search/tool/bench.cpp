@@ -225,7 +225,7 @@ void add_bench(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<BenchVerb>(
       app, action, "bench",
       "measure a suite beside the vendor's libraries: results are verified, then timed in turns",
-      "Example: weft bench --suite sparsert_spmm.json --sparsity 0.9 --batch 1 --json bench.jsonl", run);
+      "Example: weft bench --suite suite.json --sparsity 0.9 --batch 1 --json bench.jsonl", run);
   SuiteSelection& selection = options.selection;
   begin_group(verb, "Problem");
   add_option(verb, "--suite", options.suite, "a JSON file with problems, their sparsities and element type")

@@ -208,8 +208,7 @@ void add_export(CLI::App& app, Action& action) {
   add_problem_flags(verb, options.problem);
   verb.remove_option(verb.get_option("--n"));
   begin_group(verb, "Problem");
-  add_option(verb, "--n", options.sizes,
-             "columns: 1:512, 8:4096:8 for multiples of 8, or 4096; several by commas", "N");
+  add_option(verb, "--n", options.sizes, "columns: 4096; 1:512; 8:4096:8", "N");
   begin_group(verb, "Schedule");
   add_choice_flags(verb, options.problem);
   add_list(verb, "--archs", options.architectures,

@@ -34,7 +34,7 @@ double largest_change(const Array& before, const Array& after, const std::string
 }  // namespace
 
 Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag,
-               std::vector<std::string>* notes) {
+               std::vector<std::string>* notes, std::string_view other_layout) {
   const auto seed_after = [&](const std::string& prefix) {
     const auto seed = read_number<std::uint64_t>(std::string_view(text).substr(prefix.size()));
     if (!seed) throw UserError("a seed cannot be read", flag, text, prefix + "7");
@@ -59,7 +59,10 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
     throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
                     text_of_shape(shape) +
                         (flag == "--bias" ? ", one number for each row of the weights" : "") +
-                        (is_exchanged ? "; with its two dimensions exchanged it would be that" : ""));
+                        (is_exchanged ? "; with its two dimensions exchanged it would be that" : "") +
+                        (is_exchanged && !other_layout.empty()
+                             ? fmt::format(", and --layout {} takes it as it is", other_layout)
+                             : ""));
   if (array.dtype() == dtype) return array;
   Array rounded = array.converted(dtype);
   const double change = largest_change(array, rounded, flag + " " + text);

@@ -201,6 +201,7 @@ std::vector<std::int64_t> static_shape(const Operand& operand) {
 
 void make_tensors(Problem& problem, const ProblemOptions& options) {
   require_memory(problem.algorithm, options.op == "conv2d" ? "--image, --batch" : "--n");
+  const char* const other_layout = options.op == "spmv" ? "" : options.layout == "nk" ? "kn" : "nk";
   for (const Operand& operand : problem.algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
     const bool output = &operand == &problem.algorithm.operands[problem.algorithm.output.operand];
@@ -218,7 +219,7 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
       flag = "--bias";
     }
     problem.tensors[operand.name] =
-        array_of(source, operand.dtype, static_shape(operand), flag, &problem.notes);
+        array_of(source, operand.dtype, static_shape(operand), flag, &problem.notes, other_layout);
   }
   for (auto& [name, array] : problem.tensors) problem.arguments.tensors[name] = &array;
   if (options.alpha == 0.0) problem.notes.push_back("with --alpha 0 nothing of the product is in the output");
@@ -391,9 +392,11 @@ Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for)
   problem.matrix = std::move(layer.matrix);
   problem.algorithm = std::move(layer.algorithm);
   problem.notes = std::move(layer.notes);
+  const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
+  problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;
   const auto best = best_of(options);
   if (best && !problem.algorithm.takes_any_weights())
-    require_weights(*best, options.schedule, problem.matrix);
+    require_weights(*best, options.schedule, problem.matrix, problem.columns);
   const bool of_best = best && options.format == automatic && !best->format.empty();
   ProblemOptions wanted = options;
   if (of_best) wanted.format = best->format;
@@ -402,8 +405,6 @@ Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for)
   problem.weights = of_option(
       "--format", [&] { return std::make_shared<const SparseTensor>(pack(problem.matrix, format)); });
   make_tensors(problem, options);
-  const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
-  problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;
   if (options.op == convolutions) problem.convolution = convolution_of(options, problem.matrix);
   return problem;
 }

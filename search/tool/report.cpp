@@ -70,7 +70,7 @@ int run(const ReportVerb& options) {
   require_ending("--out", options.output, "a page is written as HTML", {".html", ".htm"});
   report::PageInput page;
   page.files = options.databases;
-  page.records = records_of_files(options.databases);
+  page.records = of_option("--db", [&] { return records_of_files(options.databases); });
   const std::vector<report::ProblemTrials> problems = report::problems_of(page.records);
   const report::ProblemTrials* chosen = report::most_tried(problems);
   if (!options.no_kernel && chosen != nullptr && chosen->best != nullptr) add_kernel(page, *chosen);

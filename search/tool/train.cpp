@@ -62,7 +62,7 @@ std::string other_measures(const std::vector<Record>& records, const std::string
 
 TimingTable read_times(const TrainVerb& options) {
   std::vector<Record> records;
-  for (StoredRecord& stored : records_of_files(options.databases))
+  for (StoredRecord& stored : of_option("--db", [&] { return records_of_files(options.databases); }))
     records.push_back(std::move(stored.record));
   const std::string measure = options.measure.empty() ? best_measure(records) : options.measure;
   TimingTable table = timing_table(records, measure);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/scheduler/hardware/target.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/records/json_fields.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -101,6 +103,24 @@ std::string layout_option(const std::string& tuned, const std::string& asked) {
   return {};
 }
 
+/// "tuned for K = 64, asked for 96; for N = 196, asked for 64": all of the sizes that are asked for.
+std::optional<Difference> difference_of_sizes(const Record& record,
+                                              const std::map<std::string, std::int64_t>& asked) {
+  std::vector<std::string> others;
+  Difference result;
+  for (const auto& [name, tuned] : record.problem.sizes) {
+    const auto found = asked.find(name);
+    if (found == asked.end() || found->second == tuned) continue;
+    others.push_back(fmt::format("for {} = {}, asked for {}", name, tuned, found->second));
+    if (name == "N") result.option = fmt::format("--n {}", tuned);
+  }
+  if (others.empty()) return {};
+  // Another layer is meant, and not another number of columns alone.
+  if (others.size() > 1) result.option.clear();
+  result.text = fmt::format("tuned {}", fmt::join(others, "; "));
+  return result;
+}
+
 /// The first one; nothing where there is none.
 std::optional<Difference> difference(const BestKernel& best, const BestUse& use) {
   const Record& record = best.record;
@@ -123,11 +143,7 @@ std::optional<Difference> difference(const BestKernel& best, const BestUse& use)
   if (!open) asked["N"] = use.columns;
   for (const IndexVariable& index : use.algorithm.indices)
     if (index.extent.is_static()) asked["extent_" + index.name] = index.extent.value;
-  for (const auto& [name, size] : record.problem.sizes) {
-    const auto found = asked.find(name);
-    if (found != asked.end() && found->second != size)
-      return differs(name + " =", size, found->second, name == "N" ? fmt::format("--n {}", size) : "");
-  }
+  if (const auto sizes = difference_of_sizes(record, asked)) return sizes;
   if (!best.format.empty() && best.format != use.format.text())
     return differs("format", best.format, use.format.text(), "--format " + best.format);
   return {};
@@ -145,12 +161,12 @@ void refuse(const BestKernel& best, const std::string& origin, const Difference&
 
 }  // namespace
 
-void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix) {
-  const std::map<std::string, std::int64_t>& sizes = best.record.problem.sizes;
-  for (const auto& [name, asked] : {std::pair{"M", matrix.rows}, {"K", matrix.columns}}) {
-    const auto tuned = sizes.find(name);
-    if (tuned != sizes.end() && tuned->second != asked)
-      refuse(best, origin, {fmt::format("tuned for {} = {}, asked for {}", name, tuned->second, asked), {}});
+void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix,
+                     std::int64_t columns) {
+  std::map<std::string, std::int64_t> asked{{"M", matrix.rows}, {"K", matrix.columns}};
+  if (difference_of_sizes(best.record, asked)) {
+    asked["N"] = columns;
+    refuse(best, origin, *difference_of_sizes(best.record, asked));
   }
   const std::string& pattern = best.record.pattern.hash;
   if (!pattern.empty() && pattern != hash_of_pattern(matrix))
@@ -162,7 +178,7 @@ void require_weights(const BestKernel& best, const std::string& origin, const We
 
 void require_fits(const BestKernel& best, const std::string& origin, const BestUse& use) {
   if (const auto found = difference(best, use)) refuse(best, origin, *found);
-  if (!use.algorithm.takes_any_weights()) require_weights(best, origin, use.matrix);
+  if (!use.algorithm.takes_any_weights()) require_weights(best, origin, use.matrix, use.columns);
 }
 
 }  // namespace weft

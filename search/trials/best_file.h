@@ -30,7 +30,9 @@ BestKernel best_kernel_of(std::string_view json, const std::string& origin, Call
 
 /// UserError where `best` was tuned for a matrix of another size or pattern: asked before weights are packed
 /// in its format, which others may not have.
-void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix);
+/// `columns` are those of the dense operand, told beside the others where they differ too.
+void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix,
+                     std::int64_t columns);
 
 /// What a tuned schedule is to be used for.
 struct BestUse {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/file_and_tensor.h>
@@ -62,13 +63,14 @@ JsonOrigin origin_of(const std::string& folder) {
           "the plan.json of a folder that weft tune --plan wrote"};
 }
 
-/// The first of the plans that a folder holds, as that of a network's search does; empty where it holds none.
-std::string plan_inside(const fs::path& folder) {
+/// The plans that a folder holds, as that of a network's search does, in the order of their names.
+std::vector<std::string> plans_inside(const fs::path& folder) {
   std::error_code none;
   std::vector<std::string> plans;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none))
     if (fs::exists(plan_file(entry.path().string()), none)) plans.push_back(entry.path().string());
-  return plans.empty() ? std::string() : *std::ranges::min_element(plans);
+  std::ranges::sort(plans);
+  return plans;
 }
 
 /// UserError when it cannot be opened, as of every file that a user names.
@@ -82,9 +84,13 @@ std::string text_of(const JsonOrigin& origin) {
     if (const fs::path folder = fs::path(origin.file).parent_path(); fs::is_regular_file(folder, none))
       throw UserError("a plan is a folder", folder.string(), "a file",
                       "a folder that weft tune --plan wrote");
-    const std::string inside = plan_inside(fs::path(origin.file).parent_path());
-    throw UserError(report.what, report.where, report.found,
-                    inside.empty() ? origin.accepted : "one of the plans in that folder, such as " + inside);
+    const fs::path folder = fs::path(origin.file).parent_path();
+    if (const std::vector<std::string> shards = plans_inside(folder); !shards.empty())
+      throw UserError("a whole plan is given in place of a shard", folder.string(),
+                      fmt::format("the folder of a whole plan, with {} shard{}", shards.size(),
+                                  shards.size() == 1 ? "" : "s"),
+                      fmt::format("one of the shards in that folder: weft measure {}", shards.front()));
+    throw UserError(report.what, report.where, report.found, origin.accepted);
   }
 }
 

@@ -216,6 +216,11 @@ TEST(Limits, AGpuWithoutABoundLoopIsToldSo) {
   bound.bind("m", block_x);
   EXPECT_THAT(advice_on(bound), testing::IsEmpty());
   EXPECT_THAT(advice_on(test::spmm_schedule("cpu")), testing::IsEmpty());
+  Schedule split = test::spmm_schedule("sm_80");
+  split.split(LoopFactor{LoopName("n"), 32});
+  EXPECT_THAT(
+      advice_on(split),
+      testing::ElementsAre(HasSubstr("no loop is bound in the schedule that goes up to limits_test.cpp:")));
   EXPECT_THAT(compile(test::spmm_schedule("sm_80"), {.assemble = false}).explain(),
               HasSubstr("no loop is bound"));
 }

@@ -1,5 +1,5 @@
 // expect: is block_x already
-// expect: .split(
+// expect: .split(m = 4).bind(m.outer, block_x)
 // expect: program spmm
 // fix: spmm_schedule("sm_80").split(m = 4).bind(m.outer, block_x);
 #include "illegal_program.h"

@@ -89,6 +89,10 @@ TEST(Mtx, RefusesEntriesWithTheirLine) {
   expect_refused([&] { parse(head + "1 1 1\n1 0 1\n"); },
                  {"line 4", "column 0, so that this file seems to count from 0", "1 to 3, as .mtx counts"});
   expect_refused([&] { parse(head + "0 1 1\n"); }, {"line 3", "row 0", "1 to 2", "larger by 1"});
+  expect_refused([&] { parse(head + "1 0 1\n2 1 1\n"); },
+                 {"line 3", "found:    column 0\n", "accepted: 1 to 3"});
+  expect_refused([&] { parse(head + "1 3 1\n0 1 1\n"); },
+                 {"line 4", "found:    row 0\n", "accepted: 1 to 2"});
   expect_refused([] { io::parse_mtx(bytes_of("1 2 3\n"), "a.mtx"); },
                  {"a text that begins with \"1 2 3\"", "%%MatrixMarket, with"});
   expect_refused([&] { parse(head + "1 1 1\n1 1 2\n"); }, {"line 4", "which line 3 has already given"});

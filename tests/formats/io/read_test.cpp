@@ -103,7 +103,7 @@ TEST_F(Files, PicklesAreRefusedWithARecipe) {
   expect_refused([&] { read(write("m.bin", "anything")); },
                  {"a text that begins with \"anything\", with the name of a Python pickle", "save_file"});
   expect_refused([&] { read(write("m.pt", testing::zip({{"m/data.pkl", "\x80\x02."}}))); },
-                 {"pickle", "save_file"});
+                 {"pickle, which only Python can read, by running it\n", "IN.pt OUT.safetensors"});
   expect_refused([&] { read_array(write("m.pth", "\x80\x02.")); }, {"pickle"});
 }
 

@@ -65,7 +65,8 @@ TEST_F(ModelVerb, SharesASearchOut) {
   ASSERT_EQ(shards.size(), 3U);
   const Answer whole = call_weft({"measure", path("plan"), "--measure", "cpu", "--progress", "none"});
   EXPECT_EQ(whole.code, 2);
-  EXPECT_THAT(whole.errors, HasSubstr("one of the plans in that folder, such as " + shards[0]));
+  EXPECT_THAT(whole.errors, AllOf(HasSubstr("the folder of a whole plan, with 3 shards"),
+                                  HasSubstr("one of the shards in that folder: weft measure " + shards[0])));
   const auto absorb = [&] {
     const Answer answer =
         call_weft({"model", "tune", path(), "--absorb", path("plan"), "--db", path("t.jsonl"), "--json"});

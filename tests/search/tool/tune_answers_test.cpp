@@ -212,7 +212,10 @@ TEST_F(TuneVerb, TheBestOfAnotherProblemIsRefusedWithWhatItIsOf) {
   EXPECT_THAT(refusal("verify", on_device({"--weights", "made:M=64,K=96,sparsity=0.8"})),
               HasSubstr("other weights"));
   EXPECT_THAT(refusal("verify", on_device({"--weights", "made:M=96,K=96,sparsity=0.9"})),
-              HasSubstr("tuned for M = 64, asked for 96"));
+              HasSubstr("tuned for M = 64, asked for 96 (it is of"));
+  EXPECT_THAT(
+      refusal("verify", on_device({"--weights", "made:M=96,K=64,sparsity=0.9", "--n", "8"})),
+      HasSubstr("tuned for K = 96, asked for 64; for M = 64, asked for 96; for N = 196, asked for 8"));
   EXPECT_THAT(refusal("compile", {"--target", "sm_80", "-o", "out"}),
               HasSubstr("tuned for sm_90, asked for sm_80"));
   // What the message proposes works: the list of steps alone is compared with nothing.

@@ -34,8 +34,10 @@ class WrongOptionsTest : public ::testing::Test {
     write_npy("w.npy", to_dense(synthetic_layer({.rows = 32, .columns = 48, .sparsity = 0.8})));
     write_npy("bias.npy", random_array(DType::f32, {10}, 1));
     write_npy("b.npy", random_array(DType::f32, {8, 48}, 1));
+    write_npy("row.npy", random_array(DType::f32, {1, 48}, 1));
     std::ofstream("text.npy") << "1 2 3\n";
     std::ofstream("zero.mtx") << "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n0 1\n";
+    std::ofstream("trials.jsonl") << "{\"weftdb\":1}\n";
     std::ofstream("tree.json") << R"({"weft_tree": 2})";
     std::filesystem::create_directory("folder");
   }
@@ -128,10 +130,17 @@ TEST_F(WrongOptionsTest, FilesOfAnotherKindAreToldWithWhatTheyAre) {
       {"run text.npy --n 8", "a text that begins with \"1 2 3\""},
       {"inspect zero.mtx", "as .mtx counts rows and columns from 1"},
       {"run w.npy --n 8 --bias bias.npy", "[32], one number for each row of the weights"},
-      {"run w.npy --n 8 --b b.npy", "with its two dimensions exchanged it would be that"},
+      {"run w.npy --n 8 --b b.npy",
+       "with its two dimensions exchanged it would be that, and --layout nk takes it as it is"},
+      {"run w.npy --op spmv --b row.npy", "with its two dimensions exchanged it would be that\n"},
       {"run w.npy --n 8 --schedule tree.json", "weft predict --tree tree.json reads this one"},
       {"run w.npy --n 8 --db folder", "found:    a folder\n  accepted: a file that weft tune --db wrote"},
       {"tune w.npy --n 8 --measure model --trials 1 --db folder", "where:    --db\n"},
+      {"report --db trails.jsonl -o page.html",
+       "where:    --db\n  found:    no such file; did you mean trials.jsonl?"},
+      {"train --db trails.jsonl -o tree_new.json", "where:    --db\n  found:    no such file; did you mean"},
+      {"plot trails.jsonl -o picture.svg", "no such file; did you mean trials.jsonl?"},
+      {"run w.npy --n 8 --db trails.jsonl", "did you mean trials.jsonl?"},
       {"model tune w.npy --absorb w.npy", "found:    a file\n"},
       {"model tune w.npy --absorb nosuch", "found:    no such folder\n"},
       {"model tune w.npy --absorb folder", "a folder without shards.txt"},
