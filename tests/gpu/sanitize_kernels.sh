@@ -92,7 +92,22 @@ blocks() {
   done
 }
 
-{ default_schedules; unstructured; row_groups; sparse_tensor_cores; blocks; } | grep -E -- "${ONLY:-.}" |
+# Operands that launches of their own transpose.
+transposed() {
+  for sizes in "33 130 100" "7 67 93" "200 64 512"; do
+    read -r n rows columns <<<"$sizes"
+    echo "--op spmm --dtype f32 --format csr --layout nk --n $n --recipe sparsert $(made "$rows" "$columns" sparsity=0.8)"
+    echo "--op linear --dtype f16 --format shfl_bw:V=64 --layout nk --n $n --recipe shfl_bw --target sm_90a $(made "$rows" "$columns" sparsity=0.75,V=64)"
+    echo "--op spmm --dtype f16 --format n_m --layout nk --n $n --recipe v_n_m --target sm_90a $(made "$rows" $((columns / 4 * 4)) of=4)"
+  done
+  for layout in nchw nhwc; do
+    for stride in 1 2; do
+      echo "--op conv2d --dtype f16 --format shfl_bw:V=64 --filter 3x3 --image 9x7 --pad 1 --stride $stride --batch 8 --layout $layout --recipe shfl_bw --target sm_90a $(made 192 288 sparsity=0.75,V=64)"
+    done
+  done
+}
+
+{ default_schedules; unstructured; row_groups; sparse_tensor_cores; blocks; transposed; } | grep -E -- "${ONLY:-.}" |
   while read -r arguments; do
     arguments="--b ints:5 --device $device $arguments"
     case $arguments in
