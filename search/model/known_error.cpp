@@ -94,7 +94,7 @@ constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
     {"sparsert", true, false, {0.57, 2.3}},
     {"sparsert", true, true, {0.76, 4.6}},
     {"shfl_bw", true, false, {0.66, 1.24}},
-    {"shfl_bw", true, true, {0.74, 2.1}},
+    {"shfl_bw", true, true, {0.45, 2.1}},
     {"v_n_m", true, false, {0.72, 1.62}},
     {"v_n_m", true, true, {0.7, 1.5}},
 }};
