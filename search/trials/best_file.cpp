@@ -162,10 +162,10 @@ void refuse(const BestKernel& best, const std::string& origin, const Difference&
 }  // namespace
 
 void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix,
-                     std::int64_t columns) {
+                     std::int64_t dense_columns) {
   std::map<std::string, std::int64_t> asked{{"M", matrix.rows}, {"K", matrix.columns}};
   if (difference_of_sizes(best.record, asked)) {
-    asked["N"] = columns;
+    asked["N"] = dense_columns;
     refuse(best, origin, *difference_of_sizes(best.record, asked));
   }
   const std::string& pattern = best.record.pattern.hash;

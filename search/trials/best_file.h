@@ -32,7 +32,7 @@ BestKernel best_kernel_of(std::string_view json, const std::string& origin, Call
 /// in its format, which others may not have.
 /// `columns` are those of the dense operand, told beside the others where they differ too.
 void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix,
-                     std::int64_t columns);
+                     std::int64_t dense_columns);
 
 /// What a tuned schedule is to be used for.
 struct BestUse {
