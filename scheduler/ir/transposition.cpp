@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace weft::ir {
@@ -150,6 +151,17 @@ Transposition transposition_of(const BufferRef& given, bool is_output, bool last
                                                        given->access, std::move(shape), given->non_negative));
   ordered->tensor = given->tensor;
   return {given, ordered, last_outermost, is_output};
+}
+
+std::size_t dimension_in(const Program& program, const std::string& operand, std::size_t dimension) {
+  for (const Transposition& each : program.transposed) {
+    if (each.given->name != operand) continue;
+    std::vector<std::size_t> numbers(each.given->shape.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    numbers = in_order(numbers, each.last_outermost);
+    return static_cast<std::size_t>(std::ranges::find(numbers, dimension) - numbers.begin());
+  }
+  return dimension;
 }
 
 std::string name_of_copy(const Transposition& transposition) {

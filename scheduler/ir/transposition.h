@@ -4,6 +4,8 @@
 #include <weft/scheduler/ir/program.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <vector>
 
 namespace weft::ir {
@@ -18,6 +20,9 @@ std::vector<Each> in_order(std::vector<Each> dimensions, bool last_outermost) {
   if (last_outermost) std::rotate(dimensions.begin(), dimensions.end() - 2, dimensions.end() - 1);
   return dimensions;
 }
+
+/// The number that a dimension of an operand, as the algorithm has it, has in the program.
+std::size_t dimension_in(const Program& program, const std::string& operand, std::size_t dimension);
 
 /// The name that the copy has where both are arguments.
 std::string name_of_copy(const Transposition& transposition);

@@ -148,7 +148,8 @@ std::string meaning_of_options(const CLI::App& verb, const std::vector<std::stri
 /// where words that are no options name verbs.
 std::string meaning_of_verbs(const CLI::App& verb, std::vector<std::string> words) {
   const CLI::App& whole = whole_of(verb);
-  std::vector<std::string> holder_names;  // of parts that are called as the verb is
+  // Those with a part that is called as the verb is.
+  std::vector<std::string> holder_names;
   for (const CLI::App* one : whole.get_subcommands(nullptr)) {
     if (part_named(*one, verb.get_name()) != nullptr) holder_names.push_back(one->get_name());
   }

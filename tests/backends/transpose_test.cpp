@@ -174,6 +174,15 @@ TEST(Transpose, ImagesThatAreFewOrInnermostStay) {
   EXPECT_FALSE(is_transposed(16, ImageLayout::chwn));
 }
 
+/// Chunks of the weights' columns stage the rows of the copy that they read.
+TEST(Transpose, ChunksOfBakedWeightsReadTheirOwnRows) {
+  const Sizes sizes{40, 70, 96};
+  const Schedule s = sparsert(linear<f32>(sizes), weights_in("csr", sizes, DType::f32), target_named("sm_80"),
+                              {.chunk = 32, .depth = 2});
+  EXPECT_THAT(compile(s, {.assemble = false}).program_text(), HasSubstr("X.shared: f32[2, 32, "));
+  expect_right(s, sizes.n);
+}
+
 TEST(Transpose, OneColumnLiesBesideItselfEitherWay) {
   const Sizes one{12, 1, 20};
   EXPECT_TRUE(operands_to_transpose(linear<f32>(one)).empty());

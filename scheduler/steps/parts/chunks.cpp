@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/chunks.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -35,7 +36,8 @@ std::variant<Chunks, Reason> chunks_of(const ir::Program& program, const StepCon
     if (operand.storage == Storage::sparse) continue;
     for (std::size_t i = 0; i < factor.indices.size(); ++i) {
       const std::string* name = factor.indices[i].plain();
-      if (name != nullptr && *name == sum) chunks.summed[operand.name] = i;
+      if (name != nullptr && *name == sum)
+        chunks.summed[operand.name] = ir::dimension_in(program, operand.name, i);
     }
   }
   // A chunk may be as long as a number can be.

@@ -78,7 +78,7 @@ TEST_F(WrongWordsTest, FlagsThatTheOperationHasNoUseForAreRefused) {
       {"verify --weights w.npy --n 8 --pad 1", "--op conv2d, or no --pad"},
       {"verify --weights w.npy --n 8 --stride 1", "--op conv2d, or no --stride"},
       {"compile --weights w.npy --n 8 --dilation 1", "--op conv2d, or no --dilation"},
-      {"compile --weights w.npy --op linear --n 8 --layout nchw", "--op conv2d, or no --layout"},
+      {"compile --weights w.npy --op linear --n 8 --layout nchw", "nhwc, chwn with --op conv2d"},
       {"verify --weights w.npy --n 8 --c random:1", "--beta 1, or no --c"},
       {"verify --weights made:M=32,K=48,sparsity=0.8 --n 8 --tensor w", "made weights have no tensors"},
       {"verify --weights w.npy --n 8 --device sim:sm_80 --threads 2", "threads are of a CPU"},
