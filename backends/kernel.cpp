@@ -40,9 +40,16 @@ std::string source_of(const Kernel::State& state) {
   return print_cuda_source(state.lowered, state.target, state.schedule.algorithm().text());
 }
 
+/// The report is of the kernel and the functions that it calls, not of those that copy operands for it.
 void take(Kernel::State& state, const cuda::Assembled& assembled) {
+  cuda::PtxasReport report = assembled.report;
+  for (const auto* list : {&state.lowered.ahead, &state.lowered.behind}) {
+    for (const ThreadProgram& copying : *list)
+      std::erase_if(report.functions,
+                    [&](const auto& each) { return each.function == copying.program.name; });
+  }
   state.cubin = assembled.cubin;
-  state.resources = resources_of(assembled.report);
+  state.resources = resources_of(report);
 }
 
 /// The PTX and, where the parts of a long kernel can be linked, its machine code; not while programs are

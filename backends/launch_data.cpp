@@ -109,9 +109,8 @@ class Collecting {
 
   /// The buffer as the caller has it.
   static const ir::Buffer& given_of(const ir::Program& program, const ir::BufferRef& buffer) {
-    for (const ir::Transposition& each : program.transposed)
-      if (each.given->name == buffer->name) return *each.given;
-    return *buffer;
+    const ir::Transposition* transposed = ir::transposed_operand(program, buffer->name);
+    return transposed == nullptr ? *buffer : *transposed->given;
   }
 
   void add(const ir::Buffer& buffer, const Array* source) {

@@ -4,6 +4,7 @@
 #include <weft/dsl/operation.h>
 
 #include <algorithm>
+#include <functional>
 #include <ostream>
 
 namespace weft {
@@ -106,6 +107,14 @@ bool Algorithm::takes_any_weights() const {
   const Operand* sparse = sparse_operand();
   return sparse != nullptr &&
          std::ranges::any_of(sparse->shape, [](const Extent& extent) { return !extent.is_static(); });
+}
+
+bool Algorithm::reads_output() const {
+  const std::function<bool(const Term&)> reads = [&](const Term& term) {
+    return (term.kind == Term::Kind::access && term.access.operand == output.operand) ||
+           std::ranges::any_of(term.arguments, reads);
+  };
+  return reads(result);
 }
 
 std::string Algorithm::text() const {

@@ -96,6 +96,8 @@ struct Algorithm {
   /// Whether the sparse operand has a size that is given at launch. The weights of a schedule are an example
   /// then: its kernels take all weights of that format, of any size and pattern.
   bool takes_any_weights() const;
+  /// Whether what follows the sum reads the output, as beta * C does.
+  bool reads_output() const;
   /// "C[m, n] = relu(sum(k, A[m, k] * B[k, n]) + bias[m])"
   std::string text() const;
   /// Throws UserError when shapes, extents or names do not fit together. `algorithm()` has called it.

@@ -33,11 +33,11 @@ enum class DType : std::uint8_t {
   name WEFT_NO_NAME("there is no DType::" #name "; accepted: DType::" #instead ", and in types " #instead \
                     " alone") = instead
   // What other libraries call them. A compiler that proposes one where a type belongs shows its line.
-  WEFT_NO_DTYPE(float16, f16),
-  WEFT_NO_DTYPE(fp16, f16),
-  WEFT_NO_DTYPE(half, f16),  // there is no half; accepted: f16, as in Tensor<f16, 2>
+  WEFT_NO_DTYPE(float16, f16),  // there is no float16; accepted: f16, as in Tensor<f16, 2>
+  WEFT_NO_DTYPE(fp16, f16),     // there is no fp16; accepted: f16, as in Tensor<f16, 2>
+  WEFT_NO_DTYPE(half, f16),     // there is no half; accepted: f16, as in Tensor<f16, 2>
   WEFT_NO_DTYPE(F16, f16),
-  WEFT_NO_DTYPE(bfloat16, bf16),
+  WEFT_NO_DTYPE(bfloat16, bf16),  // there is no bfloat16; accepted: bf16, as in Tensor<bf16, 2>
   WEFT_NO_DTYPE(BF16, bf16),
   WEFT_NO_DTYPE(float32, f32),  // there is no float32; accepted: f32, as in Tensor<f32, 2>
   WEFT_NO_DTYPE(fp32, f32),     // there is no fp32; accepted: f32, as in Tensor<f32, 2>
@@ -75,18 +75,6 @@ struct bf16 {
 
 using f32 = float;
 using f64 = double;
-
-#if defined(WEFT_NO_NAME)
-// What other libraries call types of 16 bits. The headers of CUDA have a `half`, beside which another one
-// could not be told apart.
-#define WEFT_NO_ELEMENT_TYPE(name, instead)                                                                 \
-  using name WEFT_NO_NAME("there is no " #name "; accepted: " #instead ", as in Tensor<" #instead ", 2>") = \
-      instead;
-WEFT_NO_ELEMENT_TYPE(float16, f16)
-WEFT_NO_ELEMENT_TYPE(fp16, f16)
-WEFT_NO_ELEMENT_TYPE(bfloat16, bf16)
-#undef WEFT_NO_ELEMENT_TYPE
-#endif
 
 namespace detail {
 

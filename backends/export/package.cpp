@@ -202,9 +202,7 @@ class Parameters {
   const ir::Program& program() const { return kernel_.lowered().program; }
 
   const ir::Transposition* transposed(const std::string& name) const {
-    const auto found = std::ranges::find(program().transposed, name,
-                                         [](const ir::Transposition& each) { return each.given->name; });
-    return found == program().transposed.end() ? nullptr : &*found;
+    return ir::transposed_operand(program(), name);
   }
 
   Parameter copy_of(const ir::Transposition& transposition) const {

@@ -19,14 +19,6 @@ std::string_view scalar_type(DType dtype) {
   }
 }
 
-bool reads_output(const Algorithm& algorithm) {
-  const std::function<bool(const Term&)> reads = [&](const Term& term) {
-    return (term.kind == Term::Kind::access && term.access.operand == algorithm.output.operand) ||
-           std::ranges::any_of(term.arguments, reads);
-  };
-  return reads(algorithm.result);
-}
-
 /// Elements of memory where an operand has strides of its own: then the tensor is one-dimensional.
 std::vector<std::string> shape_of(const Operand& operand, const std::string& size) {
   std::vector<std::string> shape;
@@ -62,7 +54,7 @@ std::string size_source(const Package& package, std::string_view format) {
 
 Words torch_words(const Package& package) {
   Words words = words_of(package);
-  const bool reads = reads_output(package.algorithm);
+  const bool reads = package.algorithm.reads_output();
   const std::string like = std::ranges::find(package.operands, false, &OperandField::is_output)->field;
   std::vector<std::pair<std::string, bool>> fields;  ///< that are given, and whether each is a tensor
   std::string prepare;

@@ -1,147 +1,14 @@
-#include <fmt/format.h>
 #include <weft/scheduler/ir/transposition.h>
-#include <weft/scheduler/ir/visit.h>
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
 namespace weft::ir {
-namespace {
 
-constexpr std::int64_t lanes = 32, most_warps = 8;
-
-Expr product(const std::vector<Expr>& extents, std::size_t first, std::size_t end) {
-  Expr result = 1;
-  for (std::size_t i = first; i < end; ++i) result = result * extents[i];
-  return result;
-}
-
-/// Elements of 16 bytes, of which rows of the copy are multiples.
 std::int64_t elements_of_vector(const Buffer& buffer) {
   constexpr std::int64_t bytes = 16;
   return bytes / element_bytes(buffer);
 }
-
-/// The two sides of a copy as arguments of its kernel, of three dimensions: their first and last ones change
-/// places, and the one between them stays.
-struct Sides {
-  BufferRef from, to;
-};
-
-BufferRef seen_as(const Buffer& buffer, std::string name, Access access, std::vector<Expr> shape) {
-  auto result = std::make_shared<Buffer>(*make_buffer(std::move(name), buffer.dtype, Scope::global, access,
-                                                      std::move(shape), buffer.non_negative));
-  result->tensor = buffer.tensor;
-  return result;
-}
-
-/// With the extents of what there is on the side that is read.
-Sides sides_of(const Transposition& transposition) {
-  const bool out = transposition.is_output;
-  const Buffer &given = *transposition.given, &ordered = *transposition.ordered;
-  const std::size_t last = transposition.last_outermost ? given.shape.size() - 1 : 1;
-  const Expr first = given.shape[0], between = product(given.shape, 1, last),
-             rest = product(given.shape, last, given.shape.size());
-  const auto outside = seen_as(given, given.name, out ? Access::write : Access::read, {first, between, rest});
-  auto inside = std::make_shared<Buffer>(*seen_as(ordered, name_of_copy(transposition),
-                                                  out ? Access::read : Access::write,
-                                                  {rest, between, ordered.shape.back()}));
-  // What fills up the rows of a result nobody writes.
-  if (out) inside->shape.back() = first;
-  return out ? Sides{inside, outside} : Sides{outside, inside};
-}
-
-/// What a block of threads copies: so many rows and columns of the copy that kernels read or write.
-struct Tile {
-  std::int64_t rows = 64, columns = 64;
-};
-
-/// Rows that are few are all in a tile, which is as long then as the GPU has blocks for.
-Tile tile_of(const Sides& sides, bool is_output) {
-  constexpr std::int64_t elements = 64 * 64, least_columns = 16, enough_blocks = 264;
-  const Buffer& outside = is_output ? *sides.to : *sides.from;
-  const std::int64_t *columns = integer_value(outside.shape[0]), *between = integer_value(outside.shape[1]),
-                     *rows = integer_value(outside.shape[2]);
-  Tile tile;
-  if (columns == nullptr || between == nullptr || rows == nullptr) return tile;
-  while (tile.columns > least_columns && *columns <= tile.columns / 2) tile.columns /= 2;
-  while (tile.rows * tile.columns < elements && *rows >= 2 * tile.rows &&
-         *rows * *between >= 2 * tile.rows * enough_blocks)
-    tile.rows *= 2;
-  return tile;
-}
-
-/// Where a tile of `to` begins.
-struct Corner {
-  Expr row, between, column;
-};
-
-/// The tile comes to shared memory by rows of `from` and leaves by those of `to`. Lanes of a warp take two
-/// vectors of 16 rows: what they store are whole sectors of 32 bytes, and what they read lies in different
-/// banks.
-Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corner, const Tile& size) {
-  constexpr std::int64_t together = 2, rows_at_once = lanes / together;
-  const std::int64_t width = elements_of_vector(*sides.from);
-  const std::int64_t pairs = size.columns / width / together, parts = pairs * (size.rows / rows_at_once);
-  const std::int64_t warps = std::min(parts, most_warps);
-  const auto tile =
-      make_tile(name + ".tile", *sides.from, Scope::shared, {size.columns, 1, size.rows + width});
-  Copy in{
-      tile, {0, 0, 0}, sides.from, {corner.column, corner.between, corner.row}, {size.columns, 1, size.rows},
-      -1,   false,     {}};
-  const Expr warp = variable(name + ".warp"), lane = variable(name + ".lane"),
-             turn = variable(name + ".turn"), element = variable(name + ".element");
-  const Expr part = turn * warps + warp;
-  const Expr below = part / pairs * rows_at_once + lane / together;
-  const Expr beside = (part % pairs * together + lane % together) * width + element;
-  const std::vector<Expr> place{corner.row + below, corner.between, corner.column + beside};
-  Stmt out = if_all({place[0] < sides.to->shape[0], place[2] < sides.to->shape[2]},
-                    store(sides.to, place, load(tile, {beside, 0, below})));
-  out = for_range(element, width, LoopKind::vectorized, -1, std::move(out));
-  out = for_range(turn, parts / warps, LoopKind::unrolled, -1, std::move(out));
-  out = for_range(lane, lanes, LoopKind::lane, -1, std::move(out));
-  out = for_range(warp, warps, LoopKind::warp, -1, std::move(out));
-  return allocate(tile, block({copy(std::move(in)), std::move(out)}));
-}
-
-Stmt tiles_copied(const Sides& sides, const Transposition& transposition) {
-  const std::string& name = transposition.given->name;
-  Tile tile = tile_of(sides, transposition.is_output);
-  // Of an output `to` is what the caller has.
-  if (transposition.is_output) std::swap(tile.rows, tile.columns);
-  const Expr down = ceil_divide(sides.to->shape[0], tile.rows),
-             across = ceil_divide(sides.to->shape[2], tile.columns);
-  const Expr number = variable(name + ".block");
-  const Corner corner{variable(name + ".row"), variable(name + ".between"), variable(name + ".column")};
-  Stmt body = tile_copied(sides, name, corner, tile);
-  body = let(name + ".between", number / down / across, std::move(body));
-  body = let(name + ".column", number / down % across * tile.columns, std::move(body));
-  body = let(name + ".row", number % down * tile.rows, std::move(body));
-  return for_range(number, down * across * sides.to->shape[1], LoopKind::block_x, -1, std::move(body));
-}
-
-/// Element by element, of buffers of any rank.
-Stmt elements_copied(const Transposition& transposition, const BufferRef& copy) {
-  const Buffer& given = *transposition.given;
-  std::vector<Expr> outside;
-  for (std::size_t i = 0; i < given.shape.size(); ++i)
-    outside.push_back(variable(given.name + ".copied" + std::to_string(i)));
-  const std::vector<Expr> inside = in_order(outside, transposition.last_outermost);
-  const Expr there = outside.front() < given.shape.front();
-  Stmt body = transposition.is_output
-                  ? store(transposition.given, outside, load(copy, inside))
-                  : if_then(there, store(copy, inside, load(transposition.given, outside)),
-                            store(copy, inside, constant(given.dtype, 0)));
-  for (std::size_t i = given.shape.size(); i-- > 0;) {
-    const bool filled = i == 0 && !transposition.is_output;
-    body = for_range(outside[i], filled ? copy->shape.back() : given.shape[i], LoopKind::serial, -1,
-                     std::move(body));
-  }
-  return body;
-}
-
-}  // namespace
 
 Transposition transposition_of(const BufferRef& given, bool is_output, bool last_outermost) {
   std::vector<Expr> shape = in_order(given->shape, last_outermost);
@@ -153,62 +20,33 @@ Transposition transposition_of(const BufferRef& given, bool is_output, bool last
   return {given, ordered, last_outermost, is_output};
 }
 
+const Transposition* transposed_operand(const Program& program, const std::string& name) {
+  const auto found =
+      std::ranges::find(program.transposed, name, [](const Transposition& each) { return each.given->name; });
+  return found == program.transposed.end() ? nullptr : &*found;
+}
+
 std::size_t dimension_in(const Program& program, const std::string& operand, std::size_t dimension) {
-  for (const Transposition& each : program.transposed) {
-    if (each.given->name != operand) continue;
-    std::vector<std::size_t> numbers(each.given->shape.size());
-    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-    numbers = in_order(numbers, each.last_outermost);
-    return static_cast<std::size_t>(std::ranges::find(numbers, dimension) - numbers.begin());
-  }
-  return dimension;
+  const Transposition* transposed = transposed_operand(program, operand);
+  if (transposed == nullptr) return dimension;
+  std::vector<std::size_t> numbers(transposed->given->shape.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  numbers = in_order(numbers, transposed->last_outermost);
+  return static_cast<std::size_t>(std::ranges::find(numbers, dimension) - numbers.begin());
 }
 
 std::string name_of_copy(const Transposition& transposition) {
   return transposition.given->name + ".transposed";
 }
 
-Expr asked_of_copy(const std::vector<Transposition>& transposed, const std::vector<Expr>& indices,
-                   const BufferRef& buffer, const Expr& condition) {
+Expr asked_of_copy(const Program& program, const std::vector<Expr>& indices, const BufferRef& buffer,
+                   const Expr& condition) {
   const auto* less = as_binary(condition, BinaryOperator::less);
-  const auto found = std::ranges::find_if(transposed, [&](const Transposition& each) {
-    return each.ordered->name == buffer->name && !each.is_output;
-  });
-  if (less == nullptr || found == transposed.end() || !same(less->left, indices.back()) ||
-      !same(less->right, found->given->shape[0]))
+  const Transposition* transposed = transposed_operand(program, buffer->name);
+  if (less == nullptr || transposed == nullptr || transposed->is_output ||
+      !same(less->left, indices.back()) || !same(less->right, transposed->given->shape[0]))
     return condition;
   return less->left < buffer->shape.back();
-}
-
-Program copying_program(const Program& program, const Transposition& transposition, std::size_t number) {
-  const Sides sides = sides_of(transposition);
-  Program result;
-  result.name = fmt::format("{}_transpose_{}", program.name, number);
-  result.buffers = {sides.from, sides.to};
-  result.extents = program.extents;
-  result.index_bits = program.index_bits;
-  result.largest_extent = program.largest_extent;
-  result.body = tiles_copied(sides, transposition);
-  return result;
-}
-
-Program with_copies_inside(Program program) {
-  std::vector<Stmt> ahead, behind;
-  for (const Transposition& each : std::exchange(program.transposed, {})) {
-    auto copy = std::make_shared<Buffer>(*each.ordered);
-    copy->name = name_of_copy(each);
-    copy->access = Access::read_write;
-    program.workspaces.push_back(copy);
-    // The kernel's own accesses go to the workspace.
-    const auto in_body = std::ranges::find(program.buffers, each.given->name, &Buffer::name);
-    program.body = replace_buffer(program.body, *in_body, copy);
-    *in_body = each.given;
-    (each.is_output ? behind : ahead).push_back(elements_copied(each, copy));
-  }
-  ahead.push_back(program.body);
-  std::ranges::move(behind, std::back_inserter(ahead));
-  program.body = block(std::move(ahead));
-  return program;
 }
 
 }  // namespace weft::ir

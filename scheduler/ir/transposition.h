@@ -21,6 +21,12 @@ std::vector<Each> in_order(std::vector<Each> dimensions, bool last_outermost) {
   return dimensions;
 }
 
+/// Elements of 16 bytes, of which rows of the copy are multiples.
+std::int64_t elements_of_vector(const Buffer& buffer);
+
+/// That of the operand of that name; null where the program has it as the caller does.
+const Transposition* transposed_operand(const Program& program, const std::string& name);
+
 /// The number that a dimension of an operand, as the algorithm has it, has in the program.
 std::size_t dimension_in(const Program& program, const std::string& operand, std::size_t dimension);
 
@@ -29,13 +35,7 @@ std::string name_of_copy(const Transposition& transposition);
 
 /// What has to be asked before an element of the copy of an input is read, where `condition` is asked now:
 /// beyond the columns that the caller has, its rows are filled up with zeros.
-Expr asked_of_copy(const std::vector<Transposition>& transposed, const std::vector<Expr>& indices,
-                   const BufferRef& buffer, const Expr& condition);
-
-/// The kernel that copies: its two buffers, with the extents of `program`. One tile a block of threads.
-Program copying_program(const Program& program, const Transposition& transposition, std::size_t number);
-
-/// One program, for machines without launches: plain loops copy, and the copies are workspaces.
-Program with_copies_inside(Program program);
+Expr asked_of_copy(const Program& program, const std::vector<Expr>& indices, const BufferRef& buffer,
+                   const Expr& condition);
 
 }  // namespace weft::ir

@@ -3,10 +3,10 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/settled.h>
 #include <weft/scheduler/ir/simplify.h>
-#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/cluster_copies.h>
+#include <weft/scheduler/passes/copy_transposed.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/roles.h>
 #include <weft/scheduler/passes/shared_arrays.h>
@@ -145,7 +145,7 @@ void lower_copying(ThreadProgram& result, const Target& target, const PassObserv
   for (std::size_t i = 0; i < program.transposed.size(); ++i) {
     const ir::Transposition& each = program.transposed[i];
     (each.is_output ? result.behind : result.ahead)
-        .push_back(lower(ir::copying_program(program, each, i), target, observer));
+        .push_back(lower(passes::copying_program(program, each, i), target, observer));
   }
 }
 
@@ -154,7 +154,7 @@ void lower_copying(ThreadProgram& result, const Target& target, const PassObserv
 ThreadProgram lower(const ir::Program& given, const Target& target, const PassObserver& observer,
                     Arrivals arrivals) {
   require_no_knobs(given);
-  const ir::Program program = target.is_gpu() ? given : ir::with_copies_inside(given);
+  const ir::Program program = target.is_gpu() ? given : passes::with_copies_inside(given);
   ThreadProgram result{.program = {}, .launch = {}, .scheduled = program.body};
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;

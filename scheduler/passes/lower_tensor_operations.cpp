@@ -31,7 +31,7 @@ class Operation {
         depth_(*ir::integer_value(nest_.depth.extent)),
         slots_(nest_.slot.defined() ? nest_.depth.name + ".slot" : nest_.depth.name) {
     if (!nest_.slot.defined()) return;
-    for (Expr& index : nest_.right.indices) index = with_slot(index, ir::variable(slots_));
+    for (Expr& index : nest_.right.indices) index = weft::with_slot(index, ir::variable(slots_));
     codes_ = ir::make_buffer(nest_.left.buffer->name + ".codes", DType::i32, ir::Scope::registers,
                              ir::Access::read_write, {words(), row_tiles()});
   }

@@ -63,24 +63,41 @@ class Removal {
   Stmt operator()(const Stmt& body) {
     loops_ = ir::loop_ranges(body);
     note_results(body, {});
+    // First values first: what is added to where one of them has its condition still, keeps its own.
+    const Stmt begun = ir::rewrite<ir::If>(body, [&](const ir::If& branch, const Stmt& s) {
+      return adds_up(branch.then) ? s : freed(branch, s);
+    });
+    results_.clear();
+    writes_.clear();
+    note_results(begun, {});
     ir::Rewriter rewriter;
     rewriter.on_stmt = [&](const Stmt& s) {
       if (repeats_a_sum(s)) return leave_parts(s);
-      const auto* condition = s.as<ir::If>();
-      if (condition == nullptr || condition->otherwise.defined()) return s;
-      const Stmt sums = without(condition->then, ir::conjuncts_of(condition->condition));
-      return sums.defined() ? sums : s;
+      const auto* branch = s.as<ir::If>();
+      return branch == nullptr ? s : freed(*branch, s);
     };
-    return rewriter(body);
+    return rewriter(begun);
   }
 
  private:
+  static bool adds_up(const Stmt& stmt) {
+    return ir::any<ir::Store>(stmt, [](const ir::Store& store) { return store.accumulate; });
+  }
+
+  /// What the branch holds, where it can do without; else `s`, the branch.
+  Stmt freed(const ir::If& branch, const Stmt& s) const {
+    if (branch.otherwise.defined()) return s;
+    const Stmt sums = without(branch.then, ir::conjuncts_of(branch.condition));
+    return sums.defined() ? sums : s;
+  }
+
   /// Which conditions stand around the reads of each sum's result.
   void note_results(const Stmt& stmt, const std::vector<Expr>& conditions) {
     if (!stmt.defined()) return;
     if (const auto* store = stmt.as<ir::Store>()) {
       for (const Expr* expr : exprs_of(*store)) note_loads(*expr, conditions);
-      if (store->buffer->scope == ir::Scope::registers) writes_[store->buffer.get()].push_back(conditions);
+      if (store->buffer->scope == ir::Scope::registers)
+        writes_[store->buffer.get()].push_back({store->accumulate, conditions});
       return;
     }
     if (const auto* s = stmt.as<ir::Let>()) note_loads(s->value, conditions);
@@ -118,10 +135,18 @@ class Removal {
     const auto loads = loads_of(expr);
     return std::ranges::any_of(loads, [&](const ir::Load* load) {
       const auto found = writes_.find(load->buffer.get());
-      return found != writes_.end() && std::ranges::any_of(found->second, [&](const auto& around) {
-               return ir::contains(around, condition);
+      return found != writes_.end() && std::ranges::any_of(found->second, [&](const Write& write) {
+               return ir::contains(write.conditions, condition);
              });
     });
+  }
+
+  /// Whether the sum has no first value where the condition does not hold.
+  bool begins_under(const ir::BufferRef& sum, const Expr& condition) const {
+    const auto found = writes_.find(sum.get());
+    return found != writes_.end() && std::ranges::any_of(found->second, [&](const Write& write) {
+             return !write.accumulates && ir::contains(write.conditions, condition);
+           });
   }
 
   /// Whether the sum has its place whether or not the condition holds.
@@ -138,7 +163,8 @@ class Removal {
   Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) const {
     if (const auto* loop = stmt.as<ir::For>()) {
       const bool together = loop->kind == LoopKind::unrolled || loop->kind == LoopKind::vectorized;
-      return ir::for_loop(*loop, together ? without(loop->body, conditions) : Stmt());
+      const bool first_value_of_each = ir::is_bound(loop->kind) && !adds_up(loop->body);
+      return ir::for_loop(*loop, together || first_value_of_each ? without(loop->body, conditions) : Stmt());
     }
     const auto* store = stmt.as<ir::Store>();
     if (store != nullptr && begins_for_nothing(*store, conditions)) return stmt;
@@ -187,7 +213,7 @@ class Removal {
     Expr right = product.right;
     Expr counts;
     for (const Expr& condition : conditions) {
-      if (!keeps_place(condition, store)) return {};
+      if (!keeps_place(condition, store) || begins_under(store.buffer, condition)) return {};
       if (reads_unwritten(product.left, condition) || reads_unwritten(product.right, condition)) return {};
       if (!made_safe(condition, loops_, left) || !made_safe(condition, loops_, right)) return {};
       if (guards_result(store.buffer, condition)) continue;
@@ -207,9 +233,15 @@ class Removal {
                    ir::let(name + ".left", left, ir::let(name + ".right", right, sum)));
   }
 
+  struct Write {
+    bool accumulates = false;
+    std::vector<Expr> conditions;  ///< around it
+  };
+
   ir::Ranges loops_;  ///< loops of constant begin and extent
-  /// The conditions around each read of a sum's result, and around each store to registers.
-  std::map<const ir::Buffer*, std::vector<std::vector<Expr>>> results_, writes_;
+  /// The conditions around each read of a sum's result.
+  std::map<const ir::Buffer*, std::vector<std::vector<Expr>>> results_;
+  std::map<const ir::Buffer*, std::vector<Write>> writes_;  ///< to registers
 };
 
 }  // namespace

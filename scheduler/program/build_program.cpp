@@ -87,12 +87,12 @@ class Builder {
         operands_.push_back(nullptr);
         continue;
       }
-      auto buffer = std::make_shared<ir::Buffer>(
-          *ir::make_buffer(operand.name, operand.dtype, ir::Scope::global,
-                           !output                           ? ir::Access::read
-                           : reads_output(algorithm_.result) ? ir::Access::read_write
-                                                             : ir::Access::write,
-                           extents_of(operand)));
+      auto buffer =
+          std::make_shared<ir::Buffer>(*ir::make_buffer(operand.name, operand.dtype, ir::Scope::global,
+                                                        !output                     ? ir::Access::read
+                                                        : algorithm_.reads_output() ? ir::Access::read_write
+                                                                                    : ir::Access::write,
+                                                        extents_of(operand)));
       for (std::size_t i = 0; i < operand.strides.size(); ++i) buffer->strides[i] = operand.strides[i];
       buffer->tensor = operand.name;
       operands_.push_back(buffer);
@@ -139,11 +139,6 @@ class Builder {
         program_.extents.push_back({variable_of(extent), DType::i64});
     }
     return shape;
-  }
-
-  bool reads_output(const Term& term) const {
-    if (term.kind == Term::Kind::access && term.access.operand == algorithm_.output.operand) return true;
-    return std::ranges::any_of(term.arguments, [&](const Term& argument) { return reads_output(argument); });
   }
 
   /// The index expressions that a row or column number stands for; the last index runs fastest.

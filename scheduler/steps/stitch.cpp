@@ -122,7 +122,7 @@ class Stitch {
  public:
   Stitch(const ir::Program& program, const StepContext& context, const StagingRequest& request)
       : program_(program.body),
-        transposed_(program.transposed),
+        whole_(program),
         context_(context),
         request_(request),
         coordinates_(context),
@@ -165,8 +165,8 @@ class Stitch {
     if (made_inside_ && request_.depth == 1) return *made_inside_;
     if (auto refused = require_same_conditions(reading, asked, buffer)) return *refused;
     for (const Expr& condition : asked) {
-      const Expr own = ir::substitute(
-          in_slots(ir::asked_of_copy(transposed_, reading.indices, buffer, condition)), renamed);
+      const Expr own =
+          ir::substitute(in_slots(ir::asked_of_copy(whole_, reading.indices, buffer, condition)), renamed);
       copy.inside = copy.inside.defined() ? copy.inside && own : own;
     }
     const ir::Substitution kept =
@@ -387,7 +387,7 @@ class Stitch {
   }
 
   const Stmt& program_;
-  const std::vector<ir::Transposition>& transposed_;
+  const ir::Program& whole_;
   const StepContext& context_;
   const StagingRequest& request_;
   Coordinates coordinates_;

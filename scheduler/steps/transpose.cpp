@@ -82,7 +82,7 @@ StepResult apply_transpose(const ir::Program& program, const StepArguments& argu
                   "a GPU; on a CPU .stage(…) has an order of its own for what vectors read",
                   {}};
   if (auto refused = require_dimensions(context.algorithm, tensor)) return *refused;
-  if (std::ranges::any_of(program.transposed, [&](const auto& each) { return each.given->name == tensor; }))
+  if (ir::transposed_operand(program, tensor) != nullptr)
     return Reason{4, tensor + " is transposed already", "transpose once", {}};
   const auto given = std::ranges::find(program.buffers, tensor, &ir::Buffer::name);
   if (given == program.buffers.end())

@@ -42,11 +42,7 @@ bool begins_with_columns(const Algorithm& algorithm, const TensorAccess& access)
 /// The matrix with its dimensions exchanged.
 Array transposed(const Array& matrix) {
   const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
-  Array result(matrix.dtype(), {columns, rows});
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t column = 0; column < columns; ++column)
-      result.set(column * rows + row, matrix.get(row * columns + column));
-  return result;
+  return channels_last(matrix, 1, rows, columns).reshaped({columns, rows});
 }
 
 Record::Pattern pattern_of(const WeightMatrix& matrix) {

@@ -7,12 +7,6 @@
 namespace weft {
 namespace {
 
-bool reads_output(const Term& term, std::size_t output) {
-  if (term.kind == Term::Kind::access && term.access.operand == output) return true;
-  return std::ranges::any_of(term.arguments,
-                             [&](const Term& argument) { return reads_output(argument, output); });
-}
-
 /// The elements of an output in row-major order, taken from between what its strides leave out.
 Array without_strides(const Operand& operand, const Array& output, const std::vector<std::int64_t>& shape) {
   Array elements(output.dtype(), shape);
@@ -49,7 +43,7 @@ Verification verified(const Kernel& kernel, const Device& device, const Argument
   const Algorithm& algorithm = kernel.schedule().algorithm();
   const BoundKernel bound = kernel.bind(device, arguments);
   // Where the old output is an input, poison would be read; the reference has its value then.
-  if (!reads_output(algorithm.result, algorithm.output.operand)) bound.poison_output();
+  if (!algorithm.reads_output()) bound.poison_output();
   const Stream stream(device);
   bound.launch(stream);
   wait_for(device, stream);

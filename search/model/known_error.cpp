@@ -107,13 +107,15 @@ double cost_of_layout(const ProblemSummary& problem, std::string_view recipe) {
   return problem.input_across ? of_input : problem.output_across ? of_output : 1;
 }
 
-/// Microseconds of the launches that transpose operands for the other recipes, by six products on an H200.
-double time_of_transposing(const ProblemSummary& problem, std::string_view recipe) {
-  constexpr double launch = 1.3, bytes_of_microsecond = 3.5e6;
+/// Microseconds of the launches that transpose operands for the other recipes: what is read and written at
+/// the rate of memory, and a launch, times what four products took over that on an H200.
+double time_of_transposing(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings) {
+  constexpr double usual = 1.2;
   if (recipe == "default") return 0;
   const double bytes = 2.0 * static_cast<double>(size_of(problem.dtype));
   const auto of = [&](bool across, double elements) {
-    return across ? launch + elements * bytes / bytes_of_microsecond : 0;
+    return across ? usual * (ceilings.launch_microseconds + elements * bytes / ceilings.bytes_a_second * 1e6)
+                  : 0;
   };
   const bool images = problem.images_across && uses_tensor_cores(recipe);
   return of(problem.input_across || images, static_cast<double>(problem.dense_elements)) +
@@ -164,7 +166,7 @@ double modelled_time(const ProblemSummary& problem, const Format& format, std::s
     return cpu_time(problem, format) * (recipe == "cpu_code" ? of_code : 1) *
            bound_of(problem, recipe, point, target, ceilings).microseconds / usual;
   }
-  return time_of_transposing(problem, recipe) +
+  return time_of_transposing(problem, recipe, ceilings) +
          cost_of_layout(problem, recipe) * usual_error_of_bound(problem, format, recipe, point) *
              bound_of(problem, recipe, point, target, ceilings).microseconds;
 }
@@ -179,7 +181,7 @@ double expected_time(const ProblemSummary& problem, const Format& format, std::s
     return modelled_time(problem, format, recipe, point, target, ceilings);
   const Bound bound = bound_of(problem, recipe, point, target, ceilings);
   const double modelled = usual_error_of_bound(problem, format, recipe, point) * bound.microseconds;
-  return time_of_transposing(problem, recipe) +
+  return time_of_transposing(problem, recipe, ceilings) +
          cost_of_layout(problem, recipe) * modelled *
              shipped_times().correction({problem, format, recipe, point, bound, modelled});
 }

@@ -54,9 +54,11 @@ void expect_right_by_both(const Schedule& schedule) {
   if (cuda::compiler_status().found()) expect_right(schedule, Emitter::cuda);
 }
 
-std::shared_ptr<const SparseTensor> weights_in(const std::string& format) {
+std::shared_ptr<const SparseTensor> weights_in(const std::string& format, std::int64_t rows = 12,
+                                               std::int64_t inner = 20, DType dtype = DType::f32) {
   const Format parsed = parse_format(format);
-  const WeightMatrix layer = synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.6, .seed = 4});
+  WeightMatrix layer = synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0.6, .seed = 4});
+  layer.values = layer.values.converted(dtype);
   return std::make_shared<const SparseTensor>(pack(fitted(layer, parsed), parsed));
 }
 
@@ -251,6 +253,17 @@ TEST(KeptConditions, OfLoopsWhoseEndsAreRead) {
   EXPECT_NE(ir::print(s.program()).find("if k.outer * 16 + k.inner < 20"), std::string::npos)
       << ir::print(s.program());
   expect_right(s);
+}
+
+/// Where a vector of columns ends before its lanes do, and the rows inside are bound to blocks, a sum has no
+/// first value behind the end, and is not added to there.
+TEST(KeptConditions, SumsAreAddedToWhereTheyBegin) {
+  Schedule s = schedule(spmm_algorithm(40, 22, 2, DType::f16), weights_in("n_m", 40, 22, DType::f16),
+                        target_named("sm_90a"));
+  const auto [blocks, columns] = s.split(LoopName("k.block"), 2, n, 3);
+  s.vectorize(columns.inner).reorder(blocks.outer, "m.row").stage("A", shared, at = columns.outer);
+  s.bind("m.row", block_x);
+  expect_right_by_both(s);
 }
 
 }  // namespace

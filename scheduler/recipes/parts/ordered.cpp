@@ -13,12 +13,6 @@ bool lies_across(const Operand& operand, const TensorAccess& access, const std::
   return first != nullptr && last != nullptr && *first == columns && *last != columns;
 }
 
-bool reads_output(const Algorithm& algorithm, const Term& term) {
-  if (term.kind == Term::Kind::access && term.access.operand == algorithm.output.operand) return true;
-  return std::ranges::any_of(term.arguments,
-                             [&](const Term& argument) { return reads_output(algorithm, argument); });
-}
-
 /// The operand whose first dimension alone the index counts.
 bool is_outermost(const Operand& operand, const TensorAccess& access, const std::string& index) {
   if (!operand.strides.empty() || access.indices.size() < 2) return false;
@@ -37,7 +31,7 @@ bool transposes_images(const Algorithm& algorithm) {
   const Operand* sparse = algorithm.sparse_operand();
   const std::string* images = algorithm.output.indices.front().plain();
   if (sparse == nullptr || images == nullptr || algorithm.output.indices.size() < 3 ||
-      !is_outermost(output, algorithm.output, *images) || reads_output(algorithm, algorithm.result) ||
+      !is_outermost(output, algorithm.output, *images) || algorithm.reads_output() ||
       algorithm.index(*images).reduction || !extent_of(algorithm, *images).is_multiple_of(together))
     return false;
   return std::ranges::all_of(algorithm.factors, [&](const TensorAccess& factor) {
@@ -64,7 +58,7 @@ std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
       names.push_back(operand.name);
   }
   const Operand& output = algorithm.operands[algorithm.output.operand];
-  if (lies_across(output, algorithm.output, loops.columns) && !reads_output(algorithm, algorithm.result))
+  if (lies_across(output, algorithm.output, loops.columns) && !algorithm.reads_output())
     names.push_back(output.name);
   return names;
 }

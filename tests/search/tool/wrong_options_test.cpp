@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "call_weft.h"
+#include "wrong_call.h"
 
 namespace weft {
 namespace {
@@ -20,18 +20,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct WrongCall {
-  const char* line;
-  const char* says;
-};
-
-class WrongOptionsTest : public ::testing::Test {
+class WrongOptionsTest : public WrongCallTest {
  protected:
   static void SetUpTestSuite() {
-    char pattern[] = "/tmp/weft_options_XXXXXX";
-    folder() = mkdtemp(pattern);
-    std::filesystem::current_path(folder());
-    write_npy("w.npy", to_dense(synthetic_layer({.rows = 32, .columns = 48, .sparsity = 0.8})));
+    WrongCallTest::SetUpTestSuite();
     write_npy("bias.npy", random_array(DType::f32, {10}, 1));
     write_npy("b.npy", random_array(DType::f32, {8, 48}, 1));
     write_npy("row.npy", random_array(DType::f32, {1, 48}, 1));
@@ -40,22 +32,6 @@ class WrongOptionsTest : public ::testing::Test {
     std::ofstream("trials.jsonl") << "{\"weftdb\":1}\n";
     std::ofstream("tree.json") << R"({"weft_tree": 2})";
     std::filesystem::create_directory("folder");
-  }
-  static void TearDownTestSuite() {
-    std::filesystem::current_path("/");
-    std::filesystem::remove_all(folder());
-  }
-  static std::filesystem::path& folder() {
-    static std::filesystem::path path;
-    return path;
-  }
-
-  /// Exit code 2, and the phrase among what is said, which names no member of C++.
-  static void expect_usage(const WrongCall& wrong) {
-    const Answer answer = call_weft(words_of(wrong.line));
-    EXPECT_EQ(answer.code, 2) << wrong.line << "\n" << answer.errors;
-    EXPECT_THAT(answer.errors, AllOf(HasSubstr(wrong.says), Not(HasSubstr("Options::")))) << wrong.line;
-    EXPECT_EQ(answer.out, "") << wrong.line;
   }
 };
 

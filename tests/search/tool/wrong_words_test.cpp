@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "call_weft.h"
+#include "wrong_call.h"
 
 namespace weft {
 namespace {
@@ -22,21 +22,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct WrongWords {
-  const char* line;
-  const char* says;
-};
-
-class WrongWordsTest : public ::testing::Test {
+class WrongWordsTest : public WrongCallTest {
  protected:
   static void SetUpTestSuite() {
-    char pattern[] = "/tmp/weft_words_XXXXXX";
-    folder() = mkdtemp(pattern);
-    write_npy((folder() / "w.npy").string(),
-              to_dense(synthetic_layer({.rows = 32, .columns = 48, .sparsity = 0.8})));
-    write_npy((folder() / "large.npy").string(), Array::of(std::vector<float>{1, 70000, 2, 3}));
-    write_npy((folder() / "filter.npy").string(), random_array(DType::f32, {4, 2, 3, 3}, 1));
-    std::filesystem::current_path(folder());
+    WrongCallTest::SetUpTestSuite();
+    write_npy("large.npy", Array::of(std::vector<float>{1, 70000, 2, 3}));
+    write_npy("filter.npy", random_array(DType::f32, {4, 2, 3, 3}, 1));
     std::ofstream("steps.json") << R"([{"step": "split", "arguments": [["n", 4]]}])";
     std::ofstream("suite.json") << R"({"suite": "mine", "dtype": "f32", "sparsity": [0.5], "problems": [)"
                                 << R"({"id": 1, "M": 32, "K": 48, "N": 8}]})";
@@ -48,28 +39,10 @@ class WrongWordsTest : public ::testing::Test {
         << R"("recipe":"sparsert","config":{},"status":"correct","measure":"gpu","us":{"median":2.5,"n":5}})"
         << "\n";
   }
-  static void TearDownTestSuite() {
-    std::filesystem::current_path("/");
-    std::filesystem::remove_all(folder());
-  }
-  static std::filesystem::path& folder() {
-    static std::filesystem::path path;
-    return path;
-  }
-
-  /// Exit code 2, and the phrase among what is said.
-  static void expect_usage(const WrongWords& wrong) {
-    const Answer answer = call_weft(words_of(wrong.line));
-    EXPECT_EQ(answer.code, 2) << wrong.line << "\n" << answer.errors;
-    EXPECT_THAT(answer.errors, AllOf(HasSubstr(wrong.says), Not(HasSubstr("internal error")),
-                                     Not(HasSubstr("std::")), Not(HasSubstr("json.exception"))))
-        << wrong.line;
-    EXPECT_EQ(answer.out, "") << wrong.line;
-  }
 };
 
 TEST_F(WrongWordsTest, FlagsThatTheOperationHasNoUseForAreRefused) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --n 8", "--op spmm or linear, or no --n"},
       {"run --weights w.npy --op spmv --n 8", "--op spmm or linear, or no --n"},
       {"verify --weights w.npy --n 8 --image 4x4", "--op conv2d, or no --image"},
@@ -94,11 +67,11 @@ TEST_F(WrongWordsTest, FlagsThatTheOperationHasNoUseForAreRefused) {
       {"train --db trials.jsonl --emit c", "accepted: -o tree.json: the source goes beside it"},
       {"train --db trials.jsonl --cv 1", "one part cannot be judged by others"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"verify --weights w.npy --n 0", "--n 256, at least 1"},
       {"verify --weights w.npy --n -5", "--n 256, at least 1"},
       {"verify --weights w.npy --n 1:0", "--n"},
@@ -181,11 +154,11 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --n 8 --format csr --recipe shfl_bw --device sim:sm_80",
        "--dtype f16 or --dtype bf16, with no --format or with --format shfl_bw:V=64"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 TEST_F(WrongWordsTest, WhatIsSaidNamesTheOption) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"verify --weights w.npy --n 8 --device sim:sm_85", "where:    --device\n"},
       {"verify --weights w.npy --n 8 --device gpu", "where:    --device\n"},
       {"verify --weights w.npy --n 8 --device sim:sm_80 --target sm_85", "where:    --target\n"},
@@ -210,11 +183,11 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesTheOption) {
       {"verify --weights w.npy --n 8 --schedule empty.json --recipe default",
        "--schedule and --recipe exclude one another"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"verify --weights w.npy --n 8 --device sim:sm_91", "did you mean sim:sm_90?"},
       {"verify --weights w.npy --op conv2d --image 8x8", "--filter 1x1, or a weight of four"},
       {"compile --weights w.npy --n 8 --target cpu -o w.npy", "where:    --out\n"},
@@ -239,7 +212,7 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
       {"verify --weights filter.npy --op conv3d --image 8x8", "accepted: spmm, spmv, linear or conv2d"},
       {"verify --weights filter.npy --op conv2d --image 8x8 --n 4", "--batch says how many images"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 TEST_F(WrongWordsTest, WeightsMayBeAWordByThemselves) {
@@ -247,17 +220,17 @@ TEST_F(WrongWordsTest, WeightsMayBeAWordByThemselves) {
   EXPECT_EQ(by_word.code, 0) << by_word.errors;
   EXPECT_EQ(call_weft(words_of("run --weights w.npy --n 8 --out option.npy")).code, 0);
   EXPECT_EQ(read_array("word.npy").get(5), read_array("option.npy").get(5));
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"run w.npy --weights w.npy --n 8", "an option is given more than once"},
       {"tune --weights w.npy --n 8 --buget 5s", "did you mean --budget in place of --buget?"},
       {"check steps.json --target cpu --n 8", "weft run --schedule steps.json reads this one"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 TEST_F(WrongWordsTest, AFileThatIsReadIsNotOverwritten) {
   write_npy("b.npy", random_array(DType::f32, {48, 8}, 1));
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"run --weights w.npy --n 8 --out w.npy", "found:    --weights w.npy, the same file"},
       {"run --weights w.npy --n 8 --b b.npy --out ./b.npy",
        "accepted: another file, such as --out ./b_new.npy"},
@@ -268,7 +241,7 @@ TEST_F(WrongWordsTest, AFileThatIsReadIsNotOverwritten) {
       {"bench --suite suite.json --device cpu --json suite.json", "--json suite_new.json"},
       {"tune --weights w.npy --n 8 --measure model --db t.json -o t.json", "--out t_new.json"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
   EXPECT_EQ(call_weft(words_of("db stats trials.jsonl")).code, 0) << "it is still there";
   const std::filesystem::path link = "link.svg";
   std::filesystem::create_symlink("trials.jsonl", link);
@@ -276,7 +249,7 @@ TEST_F(WrongWordsTest, AFileThatIsReadIsNotOverwritten) {
 }
 
 TEST_F(WrongWordsTest, OtherFilesInPlaceOfWeightsAreNamed) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"run --weights steps.json --n 8", "found:    the steps of a schedule"},
       {"run --weights steps.json --schedule w.npy --n 8", "--weights w.npy --schedule steps.json, the two"},
       {"prune steps.json --format csr --sparsity 0.5", "weft run --schedule steps.json reads this one"},
@@ -289,7 +262,7 @@ TEST_F(WrongWordsTest, OtherFilesInPlaceOfWeightsAreNamed) {
       {"predict --tree suite.json --weights w.npy --n 8", "a file that weft train wrote; weft bench --suite"},
       {"replay trials.jsonl:2 --weights w.npy", "a record that weft tune wrote"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 /// Zeros would be the same with beta and without it.
@@ -316,7 +289,7 @@ TEST_F(WrongWordsTest, WeightsThatAreTakenAsSomethingElseAreToldOf) {
 }
 
 TEST_F(WrongWordsTest, OptionsWithoutAnEffectAreRefused) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"prune w.npy --format csr --sparsity 0.5 --seed 3", "--format shfl_bw:V=64, or no --seed"},
       {"tune --weights w.npy --n 8 --measure model --rounds 9", "--measure gpu or cpu, or no --rounds"},
       {"tune --weights w.npy --n 8 --measure cpu --copies 2", "--measure gpu, or no --copies"},
@@ -324,7 +297,7 @@ TEST_F(WrongWordsTest, OptionsWithoutAnEffectAreRefused) {
       {"export --weights w.npy --n 8 --archs sm_80 --measured steps.json -o ffn", "the steps of a schedule"},
       {"compile --weights w.npy --n 8 --target sm_100", "sm_90, whose PTX the drivers of newer GPUs compile"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 TEST_F(WrongWordsTest, OperandsThatAreRoundedAreToldOf) {
@@ -363,7 +336,7 @@ TEST_F(WrongWordsTest, AScheduleThatLeavesAGpuIdleIsToldOf) {
 }
 
 TEST_F(WrongWordsTest, ANamedRecipeIsFollowedOrRefused) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw", "--format shfl_bw:V=64"},
       {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw:V=64",
        "V is of the format: --format shfl_bw:V=64"},
@@ -378,7 +351,7 @@ TEST_F(WrongWordsTest, ANamedRecipeIsFollowedOrRefused) {
       {"verify --weights w.npy --n 8 --recipe sparsert:rows=-1", "a whole number from 1"},
       {"verify --weights w.npy --n 8 --recipe sparsert:rows=1e9", "a whole number from 1"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
 }
 
 TEST_F(WrongWordsTest, TheFormatThatARefusalNamesFits) {
@@ -393,7 +366,7 @@ TEST_F(WrongWordsTest, TheFormatThatARefusalNamesFits) {
 }
 
 TEST_F(WrongWordsTest, AFileThatCannotBeOpenedIsOneKindOfError) {
-  const WrongWords all[] = {
+  const WrongCall all[] = {
       {"verify --weights nosuch.npy --n 8", "cannot read nosuch.npy"},
       {"verify --weights w.npy --n 8 --schedule nosuch.json", "cannot read nosuch.json"},
       {"verify --weights w.npy --n 8 --schedule .", "a folder"},
@@ -406,7 +379,7 @@ TEST_F(WrongWordsTest, AFileThatCannotBeOpenedIsOneKindOfError) {
       {"demo nosuch.npy", "cannot read nosuch.npy"},
       {"check --weights nosuch.npy --n 8 --target sm_80", "cannot read nosuch.npy"},
   };
-  for (const WrongWords& wrong : all) expect_usage(wrong);
+  for (const WrongCall& wrong : all) expect_usage(wrong);
   EXPECT_THAT(call_weft({"--help"}).out, HasSubstr("a file that cannot be opened"));
 }
 

@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+#include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/ir/transposition.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/copy_transposed.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::passes {
+namespace {
+
+constexpr std::int64_t lanes = 32, most_warps = 8;
+
+Expr product(const std::vector<Expr>& extents, std::size_t first, std::size_t end) {
+  Expr result = 1;
+  for (std::size_t i = first; i < end; ++i) result = result * extents[i];
+  return result;
+}
+
+/// The two sides of a copy as arguments of its kernel, of three dimensions: their first and last ones change
+/// places, and the one between them stays.
+struct Sides {
+  ir::BufferRef from, to;
+};
+
+ir::BufferRef seen_as(const ir::Buffer& buffer, std::string name, ir::Access access,
+                      std::vector<Expr> shape) {
+  auto result = std::make_shared<ir::Buffer>(*ir::make_buffer(
+      std::move(name), buffer.dtype, ir::Scope::global, access, std::move(shape), buffer.non_negative));
+  result->tensor = buffer.tensor;
+  return result;
+}
+
+/// With the extents of what there is on the side that is read.
+Sides sides_of(const ir::Transposition& transposition) {
+  const bool out = transposition.is_output;
+  const ir::Buffer &given = *transposition.given, &ordered = *transposition.ordered;
+  const std::size_t last = transposition.last_outermost ? given.shape.size() - 1 : 1;
+  const Expr first = given.shape[0], between = product(given.shape, 1, last),
+             rest = product(given.shape, last, given.shape.size());
+  const auto outside =
+      seen_as(given, given.name, out ? ir::Access::write : ir::Access::read, {first, between, rest});
+  auto inside = std::make_shared<ir::Buffer>(*seen_as(ordered, ir::name_of_copy(transposition),
+                                                      out ? ir::Access::read : ir::Access::write,
+                                                      {rest, between, ordered.shape.back()}));
+  // What fills up the rows of a result nobody writes.
+  if (out) inside->shape.back() = first;
+  return out ? Sides{inside, outside} : Sides{outside, inside};
+}
+
+/// What a block of threads copies: so many rows and columns of the copy that kernels read or write.
+struct Tile {
+  std::int64_t rows = 64, columns = 64;
+};
+
+/// Rows that are few are all in a tile, which is as long then as the GPU has blocks for.
+Tile tile_of(const Sides& sides, bool is_output) {
+  constexpr std::int64_t elements = 64 * 64, least_columns = 16, enough_blocks = 2 * measured_processors;
+  const ir::Buffer& outside = is_output ? *sides.to : *sides.from;
+  const std::int64_t *columns = ir::integer_value(outside.shape[0]),
+                     *between = ir::integer_value(outside.shape[1]),
+                     *rows = ir::integer_value(outside.shape[2]);
+  Tile tile;
+  if (columns == nullptr || between == nullptr || rows == nullptr) return tile;
+  while (tile.columns > least_columns && *columns <= tile.columns / 2) tile.columns /= 2;
+  while (tile.rows * tile.columns < elements && *rows >= 2 * tile.rows &&
+         *rows * *between >= 2 * tile.rows * enough_blocks)
+    tile.rows *= 2;
+  return tile;
+}
+
+/// Where a tile of `to` begins.
+struct Corner {
+  Expr row, between, column;
+};
+
+/// The tile comes to shared memory by rows of `from` and leaves by those of `to`. Lanes of a warp take two
+/// vectors of 16 rows: what they store are whole sectors of 32 bytes, and what they read lies in different
+/// banks.
+Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corner, const Tile& size) {
+  constexpr std::int64_t together = 2, rows_at_once = lanes / together;
+  const std::int64_t width = ir::elements_of_vector(*sides.from);
+  const std::int64_t pairs = size.columns / width / together, parts = pairs * (size.rows / rows_at_once);
+  const std::int64_t warps = std::min(parts, most_warps);
+  const auto tile =
+      ir::make_tile(name + ".tile", *sides.from, ir::Scope::shared, {size.columns, 1, size.rows + width});
+  ir::Copy in{
+      tile, {0, 0, 0}, sides.from, {corner.column, corner.between, corner.row}, {size.columns, 1, size.rows},
+      -1,   false,     {}};
+  const Expr warp = ir::variable(name + ".warp"), lane = ir::variable(name + ".lane"),
+             turn = ir::variable(name + ".turn"), element = ir::variable(name + ".element");
+  const Expr part = turn * warps + warp;
+  const Expr below = part / pairs * rows_at_once + lane / together;
+  const Expr beside = (part % pairs * together + lane % together) * width + element;
+  const std::vector<Expr> place{corner.row + below, corner.between, corner.column + beside};
+  Stmt out = ir::if_all({place[0] < sides.to->shape[0], place[2] < sides.to->shape[2]},
+                        ir::store(sides.to, place, ir::load(tile, {beside, 0, below})));
+  out = ir::for_range(element, width, LoopKind::vectorized, -1, std::move(out));
+  out = ir::for_range(turn, parts / warps, LoopKind::unrolled, -1, std::move(out));
+  out = ir::for_range(lane, lanes, LoopKind::lane, -1, std::move(out));
+  out = ir::for_range(warp, warps, LoopKind::warp, -1, std::move(out));
+  return ir::allocate(tile, ir::block({ir::copy(std::move(in)), std::move(out)}));
+}
+
+Stmt tiles_copied(const Sides& sides, const ir::Transposition& transposition) {
+  const std::string& name = transposition.given->name;
+  Tile tile = tile_of(sides, transposition.is_output);
+  // Of an output `to` is what the caller has.
+  if (transposition.is_output) std::swap(tile.rows, tile.columns);
+  const Expr down = ir::ceil_divide(sides.to->shape[0], tile.rows),
+             across = ir::ceil_divide(sides.to->shape[2], tile.columns);
+  const Expr number = ir::variable(name + ".block");
+  const Corner corner{ir::variable(name + ".row"), ir::variable(name + ".between"),
+                      ir::variable(name + ".column")};
+  Stmt body = tile_copied(sides, name, corner, tile);
+  body = ir::let(name + ".between", number / down / across, std::move(body));
+  body = ir::let(name + ".column", number / down % across * tile.columns, std::move(body));
+  body = ir::let(name + ".row", number % down * tile.rows, std::move(body));
+  return ir::for_range(number, down * across * sides.to->shape[1], LoopKind::block_x, -1, std::move(body));
+}
+
+/// Element by element, of buffers of any rank.
+Stmt elements_copied(const ir::Transposition& transposition, const ir::BufferRef& copy) {
+  const ir::Buffer& given = *transposition.given;
+  std::vector<Expr> outside;
+  for (std::size_t i = 0; i < given.shape.size(); ++i)
+    outside.push_back(ir::variable(given.name + ".copied" + std::to_string(i)));
+  const std::vector<Expr> inside = ir::in_order(outside, transposition.last_outermost);
+  const Expr there = outside.front() < given.shape.front();
+  Stmt body = transposition.is_output
+                  ? ir::store(transposition.given, outside, ir::load(copy, inside))
+                  : ir::if_then(there, ir::store(copy, inside, ir::load(transposition.given, outside)),
+                                ir::store(copy, inside, ir::constant(given.dtype, 0)));
+  for (std::size_t i = given.shape.size(); i-- > 0;) {
+    const bool filled = i == 0 && !transposition.is_output;
+    body = ir::for_range(outside[i], filled ? copy->shape.back() : given.shape[i], LoopKind::serial, -1,
+                         std::move(body));
+  }
+  return body;
+}
+
+}  // namespace
+
+ir::Program copying_program(const ir::Program& program, const ir::Transposition& transposition,
+                            std::size_t number) {
+  const Sides sides = sides_of(transposition);
+  ir::Program result;
+  result.name = fmt::format("{}_transpose_{}", program.name, number);
+  result.buffers = {sides.from, sides.to};
+  result.extents = program.extents;
+  result.index_bits = program.index_bits;
+  result.largest_extent = program.largest_extent;
+  result.body = tiles_copied(sides, transposition);
+  return result;
+}
+
+ir::Program with_copies_inside(ir::Program program) {
+  std::vector<Stmt> ahead, behind;
+  for (const ir::Transposition& each : std::exchange(program.transposed, {})) {
+    auto copy = std::make_shared<ir::Buffer>(*each.ordered);
+    copy->name = ir::name_of_copy(each);
+    copy->access = ir::Access::read_write;
+    program.workspaces.push_back(copy);
+    // The kernel's own accesses go to the workspace.
+    const auto in_body = std::ranges::find(program.buffers, each.given->name, &ir::Buffer::name);
+    program.body = ir::replace_buffer(program.body, *in_body, copy);
+    *in_body = each.given;
+    (each.is_output ? behind : ahead).push_back(elements_copied(each, copy));
+  }
+  ahead.push_back(program.body);
+  std::ranges::move(behind, std::back_inserter(ahead));
+  program.body = ir::block(std::move(ahead));
+  return program;
+}
+
+}  // namespace weft::passes

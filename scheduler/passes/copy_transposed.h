@@ -1,0 +1,17 @@
+// What keeps the promise of the step transpose: copies of operands that the caller has in another order.
+#pragma once
+
+#include <weft/scheduler/ir/program.h>
+
+#include <cstddef>
+
+namespace weft::passes {
+
+/// The kernel that copies: its two buffers, with the extents of `program`. One tile a block of threads.
+ir::Program copying_program(const ir::Program& program, const ir::Transposition& transposition,
+                            std::size_t number);
+
+/// One program, for machines without launches: plain loops copy, and the copies are workspaces.
+ir::Program with_copies_inside(ir::Program program);
+
+}  // namespace weft::passes
