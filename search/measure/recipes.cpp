@@ -73,6 +73,12 @@ const std::vector<MeasuredRecipe>& measured_recipes() {
        .least_sm = 1,
        .misfit = "the recipe sparsert does not fit the target",
        .accepted = "a GPU, whose code it writes"},
+      {.name = "sliced_rows",
+       .format = "csr",
+       .weights = RecipeWeights::unstructured,
+       .least_sm = 1,
+       .misfit = "the recipe sliced_rows does not fit",
+       .accepted = "a product of few columns on a GPU"},
       of_blocks("hb_ell", "hb_ell"),
       // Every block stored, so that block rows share what they read of B.
       of_blocks("hb_ell_every", "hb_ell:every=8"),

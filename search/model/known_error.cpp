@@ -99,6 +99,9 @@ constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
     {"v_n_m", true, true, {0.7, 1.5}},
 }};
 
+/// Of 32 kernels of f32, f16 and bf16, each of another problem (docs/measurements/choice.md).
+constexpr KnownError error_of_sliced_rows{0.66, 1.45};
+
 /// What columns that lie apart in memory cost the default schedule, which reads them so: the model takes them
 /// for neighbours. Medians of six products on an H100 (docs/measurements/choice.md).
 double cost_of_layout(const ProblemSummary& problem, std::string_view recipe) {
@@ -133,6 +136,7 @@ std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Fo
   if (!was_measured(target) || problem.convolution || lies_across(problem)) return std::nullopt;
   if (recipe == "sparsert" && problem.dtype == DType::f32) return KnownError{0.6, 3.5};
   if (recipe == "default" && format.name == "csr" && problem.dtype == DType::f32) return KnownError{0.45, 5};
+  if (recipe == "sliced_rows" && problem.dtype != DType::f64) return error_of_sliced_rows;
   // Those on tensor cores were compiled for sm_90a, which has other instructions.
   if (!uses_tensor_cores(recipe) || !target.architecture_specific) return std::nullopt;
   return recipe == "hb_ell" ? KnownError{0.85, 1.55} : KnownError{0.83, 1.18};
@@ -200,7 +204,7 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
   }
   constexpr double spread = 1.8;
   const std::optional<KnownError> error = error_of_bound(problem, format, recipe, target);
-  if (!error) return std::nullopt;
+  if (!error || recipe == "sliced_rows") return error;
   const double usual = usual_error_of_bound(problem, format, recipe, point);
   return KnownError{std::min(error->least / usual, 1 / spread), std::max(error->most / usual, spread)};
 }

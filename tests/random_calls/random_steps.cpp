@@ -5,6 +5,7 @@
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sliced_rows.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/search/choice/choice.h>
@@ -178,6 +179,17 @@ SparseRtKnobs sparsert_knobs(Dice& dice, std::string& text) {
   return k;
 }
 
+SlicedRows slices_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  SlicedRows k;
+  k.columns = knobs.number("columns", 0, {1, 2, 4, 8, 16});
+  k.groups = knobs.number("groups", 0, {1, 2, 4, 8, 32});
+  k.slices = knobs.number("slices", 0, {1, 2, 3});
+  k.turns = knobs.number("turns", 0, {1, 2, 4});
+  k.places = knobs.number("places", 0, {1, 4, 8, 16});
+  return k;
+}
+
 ShflBwKnobs grouped_knobs(Dice& dice, std::string& text) {
   Knobs knobs(dice, text);
   ShflBwKnobs k;
@@ -243,14 +255,15 @@ Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseT
                        const Target& target, Dice& dice, std::string& text) {
   static const std::vector<std::string> on_cpu{"default",  "cpu_rows", "cpu_rows",
                                                "cpu_code", "auto",     "sparsert"};
-  static const std::vector<std::string> on_gpu{"default", "sparsert", "sparsert", "shfl_bw",
-                                               "v_n_m",   "hb_ell",   "auto"};
+  static const std::vector<std::string> on_gpu{"default", "sparsert", "sparsert", "sliced_rows",
+                                               "shfl_bw", "v_n_m",    "hb_ell",   "auto"};
   const std::string name = dice.chance(2) ? "cpu_rows" : dice.any_of(target.is_gpu() ? on_gpu : on_cpu);
   text = name;
   if (name == "auto") return auto_schedule(algorithm, weights, target);
   if (name == "cpu_code") return cpu_code(algorithm, weights, target, code_knobs(dice, text));
   if (name == "cpu_rows") return cpu_rows(algorithm, weights, target, cpu_knobs(dice, text));
   if (name == "sparsert") return sparsert(algorithm, weights, target, sparsert_knobs(dice, text));
+  if (name == "sliced_rows") return sliced_rows(algorithm, weights, target, slices_knobs(dice, text));
   if (name == "shfl_bw") return shfl_bw(algorithm, weights, target, grouped_knobs(dice, text));
   if (name == "v_n_m") return v_n_m(algorithm, weights, target, grouped_knobs(dice, text));
   if (name == "hb_ell") return hb_ell(algorithm, weights, target, block_knobs(dice, text));

@@ -11,6 +11,7 @@
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/list.h>
 #include <weft/scheduler/recipes/parts/written.h>
+#include <weft/scheduler/recipes/unstructured/sliced_rows.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 
@@ -82,6 +83,13 @@ TEST(RecipeKnobs, SparseRt) {
       return sparsert(product(DType::f32), weights, target_named("sm_80"), knobs);
     });
   }
+}
+
+TEST(RecipeKnobs, SlicedRows) {
+  const auto weights = weights_in("csr", DType::f32);
+  expect_in_range_alone(sliced_rows_knobs(), SlicedRows{}, [&](const SlicedRows& knobs) {
+    return sliced_rows(product(DType::f32), weights, target_named("sm_80"), knobs);
+  });
 }
 
 TEST(RecipeKnobs, ShflBw) {

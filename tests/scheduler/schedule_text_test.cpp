@@ -11,6 +11,7 @@
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sliced_rows.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 
@@ -82,6 +83,7 @@ void add_recipes(std::vector<Schedule>& list) {
                           {.form = SparseRtForm::baked, .rows = 32, .threads = 64, .groups = 4}));
   list.push_back(sparsert(convolution_algorithm(small_convolution(ImageLayout::nchw), DType::f32),
                           filters_in("csr", DType::f32), hopper));
+  list.push_back(sliced_rows(product(DType::f32), single, hopper));
   for (const char* target : {"sm_75", "sm_80", "sm_90a"})
     list.push_back(shfl_bw(product(DType::f16), halves("shfl_bw:V=64"), target_named(target)));
   list.push_back(shfl_bw(product(DType::f16), halves("vector_wise:V=32"), hopper, {.groups = 2}));

@@ -120,6 +120,8 @@ const std::vector<Request>& requests() {
        "sm_90",
        {{"form", 1}, {"rows", 128}, {"groups", 4}, {"threads", 256}},
        {"groups beside chunks", "registers"}},
+      {"sliced_rows", "sm_75", {{"groups", 32}, {"slices", 2}}, {"threads"}},
+      {"sliced_rows", "sm_80", {{"groups", 16}, {"slices", 2}, {"columns", 32}}, {"registers"}},
       {"image", "sm_75", {{"lines", 16}, {"groups", 4}}, {"warps"}},
       {"image", "sm_75", {{"image", 2}, {"rows", 32}, {"lines", 2}, {"groups", 8}}, {"shared memory"}},
       {"image",
@@ -135,13 +137,14 @@ TEST(Infeasible, RequestsNameWhatClashes) {
   constexpr double allowed = under_sanitizer ? 2 : 0.1;
   const SpaceProblem groups = grouped_problem(256, 256, 512, 64);
   const SpaceProblem product = unstructured_problem(96, 128, 1200);
-  const SpaceProblem image = image_problem();
+  const SpaceProblem image = image_problem(), few_columns = unstructured_problem(96, 128, 7);
   for (const Request& request : requests()) {
     const std::string recipe = request.recipe;
     const Space space = space_of(recipe == "image" ? "sparsert" : recipe,
-                                 recipe == "shfl_bw" ? groups
-                                 : recipe == "image" ? image
-                                                     : product,
+                                 recipe == "shfl_bw"       ? groups
+                                 : recipe == "image"       ? image
+                                 : recipe == "sliced_rows" ? few_columns
+                                                           : product,
                                  target_named(request.target));
     Feasibility answer;
     double spent = 1e9;

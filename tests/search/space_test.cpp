@@ -309,6 +309,7 @@ TEST(Space, EvaluationAndZ3Agree) {
     const Space spaces[] = {space_of("shfl_bw", grouped_problem(256, 256, 512, 64), target_named(target)),
                             space_of("sparsert", unstructured_problem(64, 96, 700), target_named(target)),
                             space_of("sparsert", image_problem(), target_named(target)),
+                            space_of("sliced_rows", unstructured_problem(64, 96, 5), target_named(target)),
                             space_of("hb_ell", block_problem(256, 512, 512, 4), target_named(target))};
     for (const Space& space : spaces) {
       const Points feasible = space.feasible();
@@ -359,7 +360,7 @@ TEST(Space, OfWhatARecipeIsFor) {
   EXPECT_THAT(names(spaces_for(grouped_problem(128, 64, 64, 64), target_named("sm_80"))),
               ElementsAre("shfl_bw", "default"));
   EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), target_named("sm_80"))),
-              ElementsAre("sparsert", "default"));
+              ElementsAre("sliced_rows", "sparsert", "default"));
   Target cpu = target_named("cpu");
   cpu.vector_bytes = 64;
   EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), cpu)),

@@ -152,6 +152,7 @@ std::vector<Case> cases() {
     all.push_back({"groups_128", "shfl_bw", grouped_problem(256, 256, 256, 128), target});
     all.push_back({"product", "sparsert", unstructured_problem(96, 128, 1200), target});
     all.push_back({"image", "sparsert", image_problem(), target});
+    all.push_back({"few_columns", "sliced_rows", unstructured_problem(200, 300, 5), target});
     all.push_back({"blocks", "hb_ell", block_problem(256, 512, 512, 8), target});
   }
   for (const std::string target : {"sm_80", "sm_90a"}) {
