@@ -242,10 +242,10 @@ std::string explained(const Kernel::State& state) {
                         cluster ? fmt::format(", clusters of {} blocks", cluster->blocks) : "");
     for (const auto* list : {&state.lowered.ahead, &state.lowered.behind}) {
       for (const ThreadProgram& copying : *list)
-        text += fmt::format("            {} it, {} is transposed: {} blocks of {} threads\n",
+        text += fmt::format("            {} it, {} becomes {}: {} blocks of {} threads\n",
                             list == &state.lowered.ahead ? "ahead of" : "behind",
-                            copying.program.buffers[0]->name, ir::print(copying.launch.grid[0]),
-                            copying.launch.threads);
+                            copying.program.buffers[0]->name, copying.program.buffers[1]->name,
+                            ir::print(copying.launch.grid[0]), copying.launch.threads);
     }
     for (const std::string& advice : advice_on(schedule)) text += "            " + advice + "\n";
   }

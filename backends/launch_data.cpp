@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <weft/backends/launch_data.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/operand_copy.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/query.h>
-#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/launch_sizes.h>
@@ -68,7 +68,7 @@ class Collecting {
       add(given_of(program, buffer), &source_of(buffer->name));
     for (const ir::BufferRef& buffer : program.workspaces) add(*buffer, nullptr);
     const std::size_t arguments = data_.memory.size();
-    for (const ir::Transposition& each : program.transposed) {
+    for (const ir::OperandCopy& each : program.copied) {
       add(*each.ordered, nullptr);
       data_.memory.back().name = ir::name_of_copy(each);
     }
@@ -79,7 +79,7 @@ class Collecting {
     for (const ThreadProgram& copying : lowered.ahead) add_copying(copying);
     LaunchData::Call& call = add_call(lowered);
     for (std::size_t i = 0; i < arguments; ++i) call.memory.push_back(i);
-    for (const ir::Transposition& each : program.transposed)
+    for (const ir::OperandCopy& each : program.copied)
       call.memory[place_of(each.given->name)] = place_of(ir::name_of_copy(each));
     for (const ThreadProgram& copying : lowered.behind) add_copying(copying);
     return std::move(data_);
@@ -109,8 +109,8 @@ class Collecting {
 
   /// The buffer as the caller has it.
   static const ir::Buffer& given_of(const ir::Program& program, const ir::BufferRef& buffer) {
-    const ir::Transposition* transposed = ir::transposed_operand(program, buffer->name);
-    return transposed == nullptr ? *buffer : *transposed->given;
+    const ir::OperandCopy* copy = ir::copied_operand(program, buffer->name);
+    return copy == nullptr ? *buffer : *copy->given;
   }
 
   void add(const ir::Buffer& buffer, const Array* source) {

@@ -191,8 +191,7 @@ std::string print_cuda_source(const ThreadProgram& program, const Target& target
   for (const auto* list : {&program.ahead, &program.behind}) {
     for (const ThreadProgram& copying : *list) {
       const auto& buffers = copying.program.buffers;
-      kernels.emplace_back(&copying,
-                           fmt::format("{}, which is {} transposed", buffers[1]->name, buffers[0]->name));
+      kernels.emplace_back(&copying, fmt::format("{} of {}", buffers[1]->name, buffers[0]->name));
       index_bits = std::max(index_bits, copying.program.index_bits);
     }
   }

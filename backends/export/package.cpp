@@ -5,8 +5,8 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/processor_level.h>
+#include <weft/scheduler/ir/operand_copy.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
 
@@ -55,7 +55,7 @@ bool can_index(const Kernel& kernel, std::int64_t n) {
       if (elements_at(kernel, *buffer, n) > INT32_MAX) return false;
     }
   }
-  return std::ranges::all_of(program.transposed, [&](const ir::Transposition& each) {
+  return std::ranges::all_of(program.copied, [&](const ir::OperandCopy& each) {
     return elements_at(kernel, *each.given, n) <= INT32_MAX;
   });
 }
@@ -184,11 +184,10 @@ class Parameters {
   void add_to(Variant& variant) const {
     const ThreadProgram& lowered = kernel_.lowered();
     variant.workspaces = lowered.program.workspaces;
-    for (const ir::Transposition& each : lowered.program.transposed)
-      variant.workspaces.push_back(each.ordered);
+    for (const ir::OperandCopy& each : lowered.program.copied) variant.workspaces.push_back(each.ordered);
     for (const ir::BufferRef& buffer : lowered.program.buffers)
-      variant.parameters.push_back(transposed(buffer->name) ? copy_of(*transposed(buffer->name))
-                                                            : given(buffer->name));
+      variant.parameters.push_back(copied(buffer->name) ? copy_of(*copied(buffer->name))
+                                                        : given(buffer->name));
     for (std::size_t i = 0; i < lowered.program.workspaces.size(); ++i)
       variant.parameters.push_back({Parameter::From::workspace, static_cast<int>(i)});
     add_numbers(lowered.program, variant.parameters);
@@ -201,12 +200,10 @@ class Parameters {
  private:
   const ir::Program& program() const { return kernel_.lowered().program; }
 
-  const ir::Transposition* transposed(const std::string& name) const {
-    return ir::transposed_operand(program(), name);
-  }
+  const ir::OperandCopy* copied(const std::string& name) const { return ir::copied_operand(program(), name); }
 
-  Parameter copy_of(const ir::Transposition& transposition) const {
-    const auto number = &transposition - program().transposed.data();
+  Parameter copy_of(const ir::OperandCopy& copy) const {
+    const auto number = &copy - program().copied.data();
     return {Parameter::From::workspace,
             static_cast<int>(program().workspaces.size()) + static_cast<int>(number)};
   }
@@ -228,13 +225,13 @@ class Parameters {
   std::vector<Parameter> arguments_of(const ir::Program& copying) const {
     std::vector<Parameter> parameters;
     for (const ir::BufferRef& buffer : copying.buffers)
-      parameters.push_back(transposed(buffer->name) ? given(buffer->name) : copy_called(buffer->name));
+      parameters.push_back(copied(buffer->name) ? given(buffer->name) : copy_called(buffer->name));
     add_numbers(copying, parameters);
     return parameters;
   }
 
   Parameter copy_called(const std::string& name) const {
-    const auto found = std::ranges::find(program().transposed, name, ir::name_of_copy);
+    const auto found = std::ranges::find(program().copied, name, ir::name_of_copy);
     return copy_of(*found);
   }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <weft/scheduler/ir/operand_copy.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -285,9 +286,9 @@ std::string print(const Program& program, const std::string& marked) {
   for (const ConstantBuffer& constant : program.constants)
     printer.line(1,
                  fmt::format("constant {} = {}", declaration(*constant.buffer), shortly(constant.numbers)));
-  for (const Transposition& each : program.transposed)
-    printer.line(1, each.is_output ? fmt::format("transposed behind it: {}", declaration(*each.given))
-                                   : fmt::format("transposed ahead of it: {}", declaration(*each.given)));
+  for (const OperandCopy& each : program.copied)
+    printer.line(1, fmt::format("{} {} it: {}", name_of(each.order), each.is_output ? "behind" : "ahead of",
+                                declaration(*each.given)));
   if (program.roles)
     printer.line(1, fmt::format("roles: {} warps copy ({} registers), the others compute ({})",
                                 program.roles->producers, program.roles->producer_registers,

@@ -35,12 +35,19 @@ struct Cluster {
   std::vector<std::string> arrays;  ///< whose tiles are copied once for all blocks of a cluster
 };
 
-/// An operand that is given or asked for with the dimension outermost that the kernel reads or writes
-/// innermost: it is copied by a launch of its own, into or out of memory that the caller lends.
-struct Transposition {
-  BufferRef given;    ///< as the caller has it, [n, k] or [n, c, h, w]
-  BufferRef ordered;  ///< as the kernel has it, [k, n]: one of the program's buffers, called the same
-  bool last_outermost = false;  ///< the last dimension has become the first, as that of [n, h, w, c]
+/// Which dimensions have moved in the copy of an operand.
+enum class CopyOrder : std::uint8_t {
+  none,                            ///< none: its rows alone begin elsewhere
+  first_innermost,                 ///< [n, k] is [k, n], and [n, c, h, w] is [c, h, w, n]
+  first_innermost_last_outermost,  ///< [n, h, w, c] is [c, h, w, n]
+};
+
+/// An operand that the kernel does not read or write as the caller has it: it is copied by a launch of its
+/// own, into or out of memory that the caller lends.
+struct OperandCopy {
+  BufferRef given;    ///< as the caller has it
+  BufferRef ordered;  ///< as the kernel has it: one of the program's buffers, called the same
+  CopyOrder order = CopyOrder::none;
   bool is_output = false;
 };
 
@@ -61,7 +68,7 @@ struct Program {
   std::vector<Knob> knobs;                ///< open knobs; none may be left when the program is compiled
   std::optional<WarpRoles> roles;         ///< a promise of specialize_warps, kept by the pass of that name
   std::optional<Cluster> cluster;         ///< a promise of multicast, kept by the pass specialize_warps
-  std::vector<Transposition> transposed;  ///< in the order of the steps; the copies of inputs run ahead
+  std::vector<OperandCopy> copied;        ///< in the order of the steps; the copies of inputs run ahead
   /// Blocks that a multiprocessor is to hold at a time, among which its registers are shared out; 0: the
   /// assembler chooses.
   std::int64_t resident_blocks = 0;

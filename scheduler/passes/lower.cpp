@@ -6,7 +6,7 @@
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/cluster_copies.h>
-#include <weft/scheduler/passes/copy_transposed.h>
+#include <weft/scheduler/passes/copy_operands.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/roles.h>
 #include <weft/scheduler/passes/shared_arrays.h>
@@ -142,8 +142,8 @@ namespace {
 /// The kernels that copy operands, with indices as wide as those of the program.
 void lower_copying(ThreadProgram& result, const Target& target, const PassObserver& observer) {
   const ir::Program& program = result.program;
-  for (std::size_t i = 0; i < program.transposed.size(); ++i) {
-    const ir::Transposition& each = program.transposed[i];
+  for (std::size_t i = 0; i < program.copied.size(); ++i) {
+    const ir::OperandCopy& each = program.copied[i];
     (each.is_output ? result.behind : result.ahead)
         .push_back(lower(passes::copying_program(program, each, i), target, observer));
   }

@@ -269,6 +269,9 @@ class Schedule {
   Schedule& transpose(Placed<std::string> tensor) {
     return step("transpose", {{{}, tensor.value}}, tensor.place);
   }
+  /// `.align("B")`: the rows of an operand are read, or an output's written, where they are filled up to 16
+  /// bytes. A launch of its own copies it, ahead of the kernel or behind it.
+  Schedule& align(Placed<std::string> tensor) { return step("align", {{{}, tensor.value}}, tensor.place); }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
   /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
@@ -337,6 +340,7 @@ class Schedule {
   WEFT_STEP_REFUSED(resident, ".resident(blocks = 1)", (detail::takes<void(Placed<NamedArgument>), Given...>))
   WEFT_STEP_REFUSED(stream_results, ".stream_results(\"C\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(transpose, ".transpose(\"B\")", (detail::takes<void(OneTensor), Given...>))
+  WEFT_STEP_REFUSED(align, ".align(\"B\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(split_k, ".split_k(k, groups = 8)",
                     (detail::takes<void(LoopGiven, NamedArgument), Given...> ||
                      detail::takes<void(LoopGiven, NamedArgument, NamedArgument), Given...>))

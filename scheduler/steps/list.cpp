@@ -26,6 +26,7 @@ std::span<const StepKind> step_kinds() {
                                steps::resident,
                                steps::stream_results,
                                steps::transpose,
+                               steps::align,
                                steps::balance,
                                steps::pool,
                                steps::split_k,

@@ -3,8 +3,8 @@
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/operand_copy.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/ir/transposition.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>

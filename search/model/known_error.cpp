@@ -51,9 +51,10 @@ double of_tiles(const ProblemSummary& problem, std::string_view recipe, const Kn
   const Usual& found = *std::ranges::find(all, recipe, &Usual::recipe);
   const bool shared = number(point, "groups") > 1;
   const bool by_warpgroups = number(point, "instruction") == number_of(ShflBwInstruction::wgmma);
-  const double usual = problem.n % 8 == 0 ? found.aligned : problem.n % 2 == 0 ? found.even : found.odd;
+  const std::int64_t columns = with_copied_rows(problem).n;
+  const double usual = columns % 8 == 0 ? found.aligned : columns % 2 == 0 ? found.even : found.odd;
   if (shared) return usual * (by_warpgroups ? of_shared_wgmma : 1);
-  if (problem.n % 2 != 0 || point.empty()) return usual;
+  if (columns % 2 != 0 || point.empty()) return usual;
   if (number(point, "producers") == 0) return usual * without_producers;
   return usual * (number(point, "consumer_registers") == 0 ? without_their_registers : 1);
 }
@@ -110,9 +111,13 @@ double cost_of_layout(const ProblemSummary& problem, std::string_view recipe) {
   return problem.input_across ? of_input : problem.output_across ? of_output : 1;
 }
 
-/// Microseconds of the launches that transpose operands for the other recipes: what is read and written at
-/// the rate of memory, and a launch, times what four products took over that on an H200.
-double time_of_transposing(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings) {
+bool is_of_groups(std::string_view recipe) {
+  return recipe == "shfl_bw" || recipe == "v_n_m";
+}
+
+/// Microseconds of the launches that copy operands for the other recipes: what is read and written at the
+/// rate of memory, and a launch, times what four products took over that on an H200.
+double time_of_copying(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings) {
   constexpr double usual = 1.2;
   if (recipe == "default") return 0;
   const double bytes = 2.0 * static_cast<double>(size_of(problem.dtype));
@@ -120,9 +125,11 @@ double time_of_transposing(const ProblemSummary& problem, std::string_view recip
     return across ? usual * (ceilings.launch_microseconds + elements * bytes / ceilings.bytes_a_second * 1e6)
                   : 0;
   };
-  const bool images = problem.images_across && uses_tensor_cores(recipe);
-  return of(problem.input_across || images, static_cast<double>(problem.dense_elements)) +
-         of(problem.output_across || images, static_cast<double>(problem.m) * static_cast<double>(problem.n));
+  const bool images = problem.images_across && uses_tensor_cores(recipe), aligns = is_of_groups(recipe);
+  return of(problem.input_across || images || (aligns && problem.input_unaligned),
+            static_cast<double>(problem.dense_elements)) +
+         of(problem.output_across || images || (aligns && problem.output_unaligned),
+            static_cast<double>(problem.m) * static_cast<double>(problem.n));
 }
 
 bool lies_across(const ProblemSummary& problem) {
@@ -170,7 +177,7 @@ double modelled_time(const ProblemSummary& problem, const Format& format, std::s
     return cpu_time(problem, format) * (recipe == "cpu_code" ? of_code : 1) *
            bound_of(problem, recipe, point, target, ceilings).microseconds / usual;
   }
-  return time_of_transposing(problem, recipe, ceilings) +
+  return time_of_copying(problem, recipe, ceilings) +
          cost_of_layout(problem, recipe) * usual_error_of_bound(problem, format, recipe, point) *
              bound_of(problem, recipe, point, target, ceilings).microseconds;
 }
@@ -185,9 +192,10 @@ double expected_time(const ProblemSummary& problem, const Format& format, std::s
     return modelled_time(problem, format, recipe, point, target, ceilings);
   const Bound bound = bound_of(problem, recipe, point, target, ceilings);
   const double modelled = usual_error_of_bound(problem, format, recipe, point) * bound.microseconds;
-  return time_of_transposing(problem, recipe, ceilings) +
+  const ProblemSummary seen = is_of_groups(recipe) ? with_copied_rows(problem) : problem;
+  return time_of_copying(problem, recipe, ceilings) +
          cost_of_layout(problem, recipe) * modelled *
-             shipped_times().correction({problem, format, recipe, point, bound, modelled});
+             shipped_times().correction({seen, format, recipe, point, bound, modelled});
 }
 
 std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, const Format& format,

@@ -1,4 +1,5 @@
-// transpose: operands that the caller has the other way round, copied by launches of their own.
+// transpose and align: operands that the caller has the other way round, or whose rows begin anywhere, copied
+// by launches of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/cuda/compile.h>
@@ -104,8 +105,8 @@ TEST(Transpose, IsALaunchOfItsOwn) {
   EXPECT_EQ(kernel.lowered().behind.size(), 1U);
   for (const char* entry : {".entry linear(", ".entry linear_transpose_0(", ".entry linear_transpose_1("})
     EXPECT_THAT(kernel.ptx(), HasSubstr(entry));
-  EXPECT_THAT(kernel.explain(), HasSubstr("ahead of it, X is transposed: 4 blocks of 256 threads"));
-  EXPECT_THAT(kernel.explain(), HasSubstr("behind it, Y.transposed is transposed"));
+  EXPECT_THAT(kernel.explain(), HasSubstr("ahead of it, X becomes X.transposed: 4 blocks of 256 threads"));
+  EXPECT_THAT(kernel.explain(), HasSubstr("behind it, Y.transposed becomes Y"));
   EXPECT_THAT(kernel.program_text(), HasSubstr("transposed ahead of it: X"));
   // What leaves the tile are vectors.
   const std::string& ptx = kernel.ptx();
@@ -132,6 +133,49 @@ TEST(Transpose, RecipesOfGpusBeginWithIt) {
       shfl_bw(linear<f16>(sizes), weights_in("shfl_bw:V=32", sizes, DType::f16), target_named("sm_90a"));
   EXPECT_EQ(s.steps()[0].cpp(), ".transpose(\"X\")");
   EXPECT_EQ(s.steps()[1].cpp(), ".transpose(\"Y\")");
+}
+
+/// A thread a column, of rows that are filled up.
+Schedule by_aligned_columns(const Algorithm& algorithm, const Sizes& sizes, DType dtype) {
+  Schedule s = schedule(algorithm, weights_in("csr", sizes, dtype), target_named("sm_80"));
+  s.align("X").align("Y");
+  const auto [columns, column] = s.split(n, 32);
+  return s.reorder(m, columns, column, k).bind(m, block_y).bind(columns, block_x).bind(column, thread);
+}
+
+TEST(Align, OddSizesOfBothSidesAreRight) {
+  for (const Sizes& sizes : {Sizes{12, 10, 20}, Sizes{5, 65, 129}, Sizes{70, 200, 64}, Sizes{9, 1, 1}}) {
+    expect_right_everywhere(by_aligned_columns(linear<f32>(sizes, false), sizes, DType::f32), sizes.n);
+    expect_right(by_aligned_columns(linear<f16>(sizes, false), sizes, DType::f16), sizes.n);
+  }
+  const Sizes open{12, 0, 70, true};
+  const Tensor<f32, 2, sparse> w("W", {open.m, open.k});
+  const Tensor<f32, 2> x("X", {open.k, Extent::any("N")}), y("Y", {open.m, Extent::any("N")});
+  const Schedule s =
+      by_aligned_columns(algorithm("linear", y(m, n) = sum(k, w(m, k) * x(k, n))), open, DType::f32);
+  for (const std::int64_t columns : {1, 63, 64, 130}) expect_right_everywhere(s, columns);
+}
+
+TEST(Align, RecipesOfRowGroupsBeginWithIt) {
+  const Tensor<f16, 2, sparse> w("W", {70, 100});
+  for (const std::int64_t columns : {1, 7, 33}) {
+    const Sizes sizes{70, columns, 100};
+    const Tensor<f16, 2> x("X", {100, columns}), y("Y", {70, columns});
+    const Algorithm product = algorithm("product", y(m, n) = sum(k, w(m, k) * x(k, n)));
+    for (const char* target : {"sm_80", "sm_90a"}) {
+      const Schedule s =
+          shfl_bw(product, weights_in("shfl_bw:V=32", sizes, DType::f16), target_named(target));
+      EXPECT_EQ(s.steps()[0].cpp(), ".align(\"X\")");
+      EXPECT_EQ(s.steps()[1].cpp(), ".align(\"Y\")");
+      expect_right(s, columns);
+      expect_right(v_n_m(product, weights_in("n_m", sizes, DType::f16), target_named(target)), columns);
+    }
+  }
+  const Tensor<f16, 2> x("X", {100, 64}), y("Y", {70, 64});
+  const Schedule whole =
+      shfl_bw(algorithm("product", y(m, n) = sum(k, w(m, k) * x(k, n))),
+              weights_in("shfl_bw:V=32", {70, 64, 100}, DType::f16), target_named("sm_80"));
+  EXPECT_NE(whole.steps()[0].name, "align");
 }
 
 /// Images one behind the other, which tensor cores have innermost.

@@ -33,7 +33,7 @@ std::string help_of(const std::string& command) {
   std::vector<std::string> call{verb};
   if (!part.empty()) call.push_back(part);
   call.emplace_back("--help-all");
-  const Answer answer = call_weft(call);
+  const VerbAnswer answer = call_weft(call);
   EXPECT_EQ(answer.code, 0) << command << "\n" << answer.errors;
   return answer.out;
 }
@@ -127,7 +127,7 @@ TEST(Plot, DrawsTheCommittedPictureFromTheCommittedRecords) {
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::filesystem::path picture = std::filesystem::path(folder) / "speed_ups.svg";
   const std::string records = (test::project() / "docs/data/h200_speed_ups.jsonl").string();
-  const Answer answer = call_weft({"plot", records, "-o", picture.string()});
+  const VerbAnswer answer = call_weft({"plot", records, "-o", picture.string()});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   std::ifstream in(picture);
   test::expect_golden("../../docs/speed_ups.svg", {std::istreambuf_iterator<char>(in), {}});

@@ -24,10 +24,10 @@ class Arguments {
     static const std::vector<std::string> on_cpu{
         "split",     "split",     "split",    "tile",  "reorder", "reorder", "unroll",      "unroll", "fuse",
         "vectorize", "vectorize", "parallel", "stage", "split_k", "balance", "bake_values", "peel"};
-    static const std::vector<std::string> on_gpu{"split",   "split",   "tile",        "reorder", "reorder",
-                                                 "unroll",  "bind",    "bind",        "bind",    "bind",
-                                                 "bind",    "stage",   "stage",       "fuse",    "vectorize",
-                                                 "split_k", "balance", "bake_values", "peel",    "transpose"};
+    static const std::vector<std::string> on_gpu{
+        "split",     "split",   "tile",    "reorder",     "reorder", "unroll",    "bind",
+        "bind",      "bind",    "bind",    "bind",        "stage",   "stage",     "fuse",
+        "vectorize", "split_k", "balance", "bake_values", "peel",    "transpose", "align"};
     if (dice_.chance(70)) {
       step.name = dice_.any_of(schedule_.target().is_gpu() ? on_gpu : on_cpu);
     } else {

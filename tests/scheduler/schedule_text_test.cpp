@@ -110,7 +110,12 @@ void add_by_hand(std::vector<Schedule>& list) {
   open.split(m = knob("rows", {2, 4, 8}), n = 32).bind(m.outer, block_x).bind(n.inner, lane);
   list.push_back(std::move(open));
   Schedule balanced = schedule(product(DType::f32), csr, target_named("sm_80"));
-  balanced.transpose("B").split(n = 32).balance(m, parts = 16).bind(m.outer, block_x).stream_results("C");
+  balanced.transpose("B")
+      .align("C")
+      .split(n = 32)
+      .balance(m, parts = 16)
+      .bind(m.outer, block_x)
+      .stream_results("C");
   list.push_back(std::move(balanced));
   Schedule peeled = schedule(product(DType::f32), csr, target_named("cpu"));
   peeled.split(n = 48).peel(n.outer, from_begin = knob("first", {1, 2}), from_end = 1);

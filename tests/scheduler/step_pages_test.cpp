@@ -115,6 +115,7 @@ std::map<std::string, Example> examples() {
   add("resident", std::move(gpu().bind(m, block_x)), [](Schedule& s) { s.resident(blocks = 2); });
   add("stream_results", gpu(), [](Schedule& s) { s.stream_results("C"); });
   add("transpose", gpu(), [](Schedule& s) { s.transpose("B"); });
+  add("align", gpu(), [](Schedule& s) { s.align("B"); });
   add("balance", gpu(), [](Schedule& s) { s.balance(m, parts = 3); });
   add("pool", test::spmm_schedule("sm_80", parse_format("padded_csr:pad=8,fill=16")),
       [](Schedule& s) { s.pool(m, k, workers = 4); });

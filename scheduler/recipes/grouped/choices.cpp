@@ -22,7 +22,7 @@ constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
 
 /// Whether columns beside one another lie so in the dense operand, two at least.
 bool runs_of(const Algorithm& algorithm) {
-  if (transposes_input(algorithm)) return true;
+  if (copies_input(algorithm)) return true;
   const GatheredProduct loops = ordered_product(algorithm);
   if (!extent_of(algorithm, loops.columns.back()).is_multiple_of(2)) return false;
   for (const TensorAccess& factor : algorithm.factors) {
@@ -68,7 +68,7 @@ class Choices {
         {"producers", roles ? Values{0, 4} : Values{0}},
         {"producer_registers", roles ? Values{0, 88} : Values{0}},
         {"consumer_registers", roles ? Values{0, 152, 208} : Values{0}},
-        {"groups", {1, 2, 4}},
+        {"groups", pairs_ ? Values{1, 2, 4, 8, 16} : Values{1, 2, 4}},
         {"line", {16, 32, 64}},
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };

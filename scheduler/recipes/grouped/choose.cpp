@@ -119,7 +119,7 @@ class Numbers {
 
   /// Whether runs of columns are neighbours in B.
   bool has_runs() const {
-    if (transposes_input(algorithm_)) return true;
+    if (copies_input(algorithm_)) return true;
     const Operand& dense = algorithm_.operands[dense_operand(algorithm_)];
     const Extent& innermost = extent_of(algorithm_, loops_.columns.back());
     if (!innermost.is_multiple_of(columns_of_run)) return false;

@@ -41,7 +41,7 @@ bool has_plain_columns(const Algorithm& algorithm, const GatheredProduct& loops)
   if (loops.rows.empty() || loops.columns.size() != 1) return false;
   const Extent columns = extent_of(algorithm, loops.columns.front());
   if (!columns.is_static() || columns.value == 0 || columns.value % columns_of_run != 0) return false;
-  if (transposes_input(algorithm)) return true;
+  if (copies_input(algorithm)) return true;
   return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
     const Operand& operand = algorithm.operands[factor.operand];
     const std::string* last = factor.indices.back().plain();

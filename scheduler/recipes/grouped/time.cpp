@@ -127,8 +127,9 @@ double resident(const Cut& cut, const Target& target) {
 
 }  // namespace
 
-Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Target& target,
+Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) {
+  const ProblemSummary problem = with_copied_rows(given);
   const Cut cut = cut_of(problem, point, target);
   const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.gathered_columns()), cut.places);
   const std::int64_t stages_of_tile = ceil_divide(kept / cut.places, cut.split);

@@ -2,6 +2,7 @@
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace weft {
@@ -71,17 +72,43 @@ GatheredProduct ordered_product(const Algorithm& algorithm) {
   return loops;
 }
 
-bool transposes_input(const Algorithm& algorithm) {
-  const std::vector<std::string> names = operands_to_transpose(algorithm);
+std::vector<std::string> operands_to_align(const Algorithm& algorithm) {
+  constexpr std::int64_t bytes_of_word = 4;
+  std::vector<std::string> names;
+  const ProductLoops loops = product_loops(algorithm);
+  if (loops.columns.empty()) return names;
+  const Extent width = extent_of(algorithm, loops.columns);
+  const auto is_unaligned = [&](const TensorAccess& access) {
+    const Operand& operand = algorithm.operands[access.operand];
+    const std::string* last = access.indices.back().plain();
+    return access.indices.size() == 2 && operand.strides.empty() && last != nullptr &&
+           *last == loops.columns &&
+           width.value * static_cast<std::int64_t>(size_of(operand.dtype)) % bytes_of_word != 0;
+  };
+  if (!width.is_static()) return names;
+  for (const TensorAccess& factor : algorithm.factors) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    if (operand.name == loops.dense && is_unaligned(factor)) names.push_back(operand.name);
+  }
+  if (is_unaligned(algorithm.output) && !algorithm.reads_output())
+    names.push_back(algorithm.operands[algorithm.output.operand].name);
+  return names;
+}
+
+bool copies_input(const Algorithm& algorithm) {
   const std::string& input = algorithm.operands[dense_operand(algorithm)].name;
-  return std::ranges::find(names, input) != names.end();
+  return std::ranges::any_of(
+      std::array{operands_to_transpose(algorithm), operands_to_align(algorithm)},
+      [&](const std::vector<std::string>& names) { return std::ranges::find(names, input) != names.end(); });
 }
 
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target) {
+                          const Target& target, OperandCopies copies) {
   Schedule schedule(std::move(algorithm), std::move(weights), target);
   if (!target.is_gpu()) return schedule;
   for (const std::string& name : operands_to_transpose(schedule.algorithm())) schedule.transpose(name);
+  if (copies == OperandCopies::transposed_and_aligned)
+    for (const std::string& name : operands_to_align(schedule.algorithm())) schedule.align(name);
   return schedule;
 }
 

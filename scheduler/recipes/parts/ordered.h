@@ -23,11 +23,22 @@ bool transposes_images(const Algorithm& algorithm);
 /// The loops of gathered_product() in the order in which their elements lie once operands are transposed.
 GatheredProduct ordered_product(const Algorithm& algorithm);
 
-/// Whether the dense input is one of them: its copy has rows that are whole multiples of 64 elements.
-bool transposes_input(const Algorithm& algorithm);
+/// The operands of a product whose rows are no multiple of four bytes and lie as the kernel has them: what
+/// recipes would copy to shared memory element by element, they have aligned first. Words are faster read
+/// where they lie (docs/measurements/choice.md).
+std::vector<std::string> operands_to_align(const Algorithm& algorithm);
 
-/// What recipes for GPUs begin with: a schedule that transposes such operands, and else has no steps.
+/// Whether the dense input is transposed or aligned: rows of its copy begin at multiples of 16 bytes.
+bool copies_input(const Algorithm& algorithm);
+
+/// What recipes for GPUs do first.
+enum class OperandCopies : std::uint8_t {
+  transposed,              ///< transpose what lies the other way round
+  transposed_and_aligned,  ///< and align what is left of operands whose rows are no whole words
+};
+
+/// What recipes for GPUs begin with: a schedule that copies such operands, and else has no steps.
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target);
+                          const Target& target, OperandCopies copies = OperandCopies::transposed);
 
 }  // namespace weft

@@ -93,6 +93,13 @@ void add_format(ProblemSummary& summary, const Format& format) {
   summary.of_group = format.name == "n_m" ? 4 : parameter_of(format, "M", formats::PairOptions{}.columns);
 }
 
+ProblemSummary with_copied_rows(ProblemSummary problem) {
+  constexpr std::int64_t columns_of_run = 8;
+  if (problem.input_across || problem.input_unaligned)
+    problem.n = ceil_divide(problem.n, columns_of_run) * columns_of_run;
+  return problem;
+}
+
 ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
                           std::int64_t open_size) {
   ProblemSummary summary;
@@ -116,6 +123,12 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
       if (algorithm.operands[factor.operand].storage != Storage::sparse)
         summary.input_across = ends_otherwise(factor, inner);
   }
+  const std::vector<std::string> aligned = operands_to_align(algorithm);
+  const auto is_aligned = [&](const Operand& operand) {
+    return std::ranges::find(aligned, operand.name) != aligned.end();
+  };
+  summary.input_unaligned = is_aligned(algorithm.operands[dense_operand(algorithm)]);
+  summary.output_unaligned = is_aligned(output);
   const RowLengths lengths = row_lengths(weights);
   summary.row_mean = lengths.mean;
   summary.row_variation = lengths.variation;

@@ -17,6 +17,8 @@ struct ProblemSummary {
   bool convolution = false;
   bool input_across = false;        ///< a product's dense operand is [n, k]: columns lie apart in memory
   bool output_across = false;       ///< likewise its result, [n, m]
+  bool input_unaligned = false;     ///< recipes of row groups align a product's dense operand
+  bool output_unaligned = false;    ///< likewise its result
   bool images_across = false;       ///< recipes for tensor cores transpose images and results
   std::int64_t stored = 0;          ///< weights that are not pruned
   std::int64_t dense_elements = 0;  ///< elements of the dense operand: k * n, or the pixels of the images
@@ -38,6 +40,9 @@ struct ProblemSummary {
   /// Stored values, the dense operand and the output, once each.
   double bytes() const;
 };
+
+/// As kernels of row groups see it: where they read a copy of the dense operand, its rows are filled up.
+ProblemSummary with_copied_rows(ProblemSummary problem);
 
 /// Stored weights of a row: their mean, and their standard deviation over it.
 struct RowLengths {

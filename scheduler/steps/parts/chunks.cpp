@@ -1,5 +1,5 @@
 #include <fmt/format.h>
-#include <weft/scheduler/ir/transposition.h>
+#include <weft/scheduler/ir/operand_copy.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/chunks.h>
 #include <weft/scheduler/steps/parts/loops.h>

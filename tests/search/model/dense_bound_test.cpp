@@ -25,14 +25,14 @@ double time_of(const ProblemSummary& problem) {
   return dense_bound(problem, ceilings_of(problem.dtype));
 }
 
-struct Measured {
+struct MeasuredDense {
   ProblemSummary problem;
   double microseconds;
 };
 
 // On an H200: lines of docs/measurements, of cuBLAS 13.1 and cuDNN 9.14.
 TEST(DenseBound, comes_near_to_cublas_and_cudnn) {
-  const std::vector<Measured> lines{
+  const std::vector<MeasuredDense> lines{
       {product(5120, 5120, 4096, DType::f16), 290},      {product(2048, 2048, 2048, DType::f16), 24.4},
       {product(4096, 1024, 512, DType::f16), 8.4},       {product(512, 2048, 128, DType::f16), 5.3},
       {product(512, 512, 4096, DType::f16), 5.8},        {product(5120, 5120, 16, DType::f16), 15.6},
@@ -42,7 +42,7 @@ TEST(DenseBound, comes_near_to_cublas_and_cudnn) {
       {product(128, 64, 3136, DType::f32), 4.6},         {convolution(64, 576, 100352, 9, DType::f32), 121.4},
       {convolution(512, 4608, 784, 9, DType::f32), 67},  {convolution(256, 2304, 12544, 9, DType::f16), 29},
       {convolution(512, 4608, 784, 9, DType::f16), 13.3}};
-  for (const Measured& line : lines) {
+  for (const MeasuredDense& line : lines) {
     const double ratio = line.microseconds / time_of(line.problem);
     const auto error = error_of_dense_bound(line.problem, target_named("sm_90a"));
     ASSERT_TRUE(error);

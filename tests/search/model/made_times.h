@@ -18,9 +18,9 @@ inline std::int64_t power_of_two(std::size_t exponent) {
 inline TimingTable made_times(std::size_t matrices, double noise, std::uint64_t seed) {
   Random random(seed);
   TimingTable table;
-  for (const std::int64_t columns : {64, 128, 256, 512}) {
+  for (const std::int64_t width : {64, 128, 256, 512}) {
     for (const std::int64_t stages : {2, 3, 4})
-      table.configurations.push_back({"shfl_bw", {{"tile_n", columns}, {"stages", stages}}});
+      table.configurations.push_back({"shfl_bw", {{"tile_n", width}, {"stages", stages}}});
   }
   for (std::size_t i = 0; i < matrices; ++i) {
     ProblemSummary summary;
@@ -64,10 +64,10 @@ inline TimingTable tiled_times(std::size_t matrices, double noise) {
   TimingTable table = made_times(matrices, 0, 29);
   table.configurations.clear();
   for (const std::int64_t rows : {32, 64}) {
-    for (const std::int64_t columns : {32, 64, 128, 256}) {
-      for (const std::int64_t groups : {1, 2})
+    for (const std::int64_t width : {32, 64, 128, 256}) {
+      for (const std::int64_t sharers : {1, 2})
         table.configurations.push_back(
-            {"shfl_bw", {{"tile_m", rows}, {"tile_n", columns}, {"tile_k", 32}, {"groups", groups}}});
+            {"shfl_bw", {{"tile_m", rows}, {"tile_n", width}, {"tile_k", 32}, {"groups", sharers}}});
     }
   }
   Random random(3);
@@ -78,14 +78,14 @@ inline TimingTable tiled_times(std::size_t matrices, double noise) {
       return static_cast<double>((size + tile - 1) / tile);
     };
     for (const Configuration& one : table.configurations) {
-      const std::int64_t rows = one.point.at("tile_m"), columns = one.point.at("tile_n");
-      const auto groups = static_cast<double>(one.point.at("groups"));
-      const auto area = static_cast<double>(rows * columns);
-      const double steps = std::ceil(of.row_mean / 32) / groups;
-      const double blocks = tiles(of.m, rows) * tiles(of.n, columns) * groups;
+      const std::int64_t rows = one.point.at("tile_m"), width = one.point.at("tile_n");
+      const auto sharers = static_cast<double>(one.point.at("groups"));
+      const auto area = static_cast<double>(rows * width);
+      const double steps = std::ceil(of.row_mean / 32) / sharers;
+      const double all = tiles(of.m, rows) * tiles(of.n, width) * sharers;
       const double resident = area > 4096 ? 1 : 4;
-      const double time = 2 + groups + 0.05 * steps +
-                          (0.02 * area / 1024 + 0.05) * std::ceil(blocks / (132 * resident)) * steps +
+      const double time = 2 + sharers + 0.05 * steps +
+                          (0.02 * area / 1024 + 0.05) * std::ceil(all / (132 * resident)) * steps +
                           1e-6 * static_cast<double>(of.m * of.n);
       problem.microseconds.push_back(time * (1 + noise * random.uniform()));
     }

@@ -64,9 +64,9 @@ TimingTable partly_tried() {
   TimingTable table = made_times(9, 0, 3);
   table.problems.resize(9);
   table.configurations.resize(2);
-  const double none = std::numeric_limits<double>::infinity();
+  const double never_ran = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < table.problems.size(); ++i)
-    table.problems[i].microseconds = i < 7 ? std::vector<double>{10, 50} : std::vector<double>{none, 50};
+    table.problems[i].microseconds = i < 7 ? std::vector<double>{10, 50} : std::vector<double>{never_ran, 50};
   return table;
 }
 
@@ -103,12 +103,12 @@ TEST(Predictor, empty_ones_answer_with_the_line_that_asked) {
     }
     return std::string("no error");
   };
-  const Predictor none;
+  const Predictor untrained;
   const TimingTable nothing;
   const std::string here = "predictor_test.cpp:";
-  EXPECT_THAT(refusal([&] { none.ranking({}); }), HasSubstr(here));
-  EXPECT_THAT(refusal([&] { text_of(none); }), HasSubstr(here));
-  EXPECT_THAT(refusal([&] { source_of(none, TreeLanguage::c); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { untrained.ranking({}); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { text_of(untrained); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { source_of(untrained, TreeLanguage::c); }), HasSubstr(here));
   EXPECT_THAT(refusal([&] { make_predictor(nothing, {}, {}); }), HasSubstr(here));
   EXPECT_THAT(refusal([&] { make_predictor(partly_tried(), {0, 1}, {}); }), HasSubstr(here));
   EXPECT_THAT(refusal([&] { predictor_of("", "t.json"); }), HasSubstr(here));

@@ -31,7 +31,7 @@ class BenchVerb : public ::testing::Test {
   int bench(std::vector<std::string> options) {
     std::vector<std::string> all{"bench", "--suite", suite(), "--device", "cpu", "--rounds", "1"};
     all.insert(all.end(), options.begin(), options.end());
-    Answer answer = call_weft(std::move(all));
+    VerbAnswer answer = call_weft(std::move(all));
     printed = std::move(answer.out);
     said = std::move(answer.errors);
     return answer.code;
@@ -99,7 +99,7 @@ TEST(SimulatedBench, CountsClocksOfBlocks) {
     all.insert(all.end(), options.begin(), options.end());
     return call_weft(std::move(all));
   };
-  const Answer answer = bench({"--plot", plot, "--json", log});
+  const VerbAnswer answer = bench({"--plot", plot, "--json", log});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out, testing::AllOf(HasSubstr("64x16x64"), HasSubstr("one width over HB-ELL")));
   std::ifstream file(log);

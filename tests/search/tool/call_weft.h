@@ -10,14 +10,14 @@
 
 namespace weft {
 
-struct Answer {
+struct VerbAnswer {
   int code;
   std::string out;
   std::string errors;
 };
 
 /// `words` follow the name of the program.
-inline Answer call_weft(std::vector<std::string> words) {
+inline VerbAnswer call_weft(std::vector<std::string> words) {
   words.insert(words.begin(), "weft");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

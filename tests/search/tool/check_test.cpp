@@ -41,7 +41,7 @@ class CheckVerb : public ::testing::Test {
     std::vector<std::string> all{"check", "--op",    "spmm", "--weights", weights(), "--n",
                                  columns, "--dtype", "f16",  "--format",  format};
     all.insert(all.end(), options.begin(), options.end());
-    Answer answer = call_weft(std::move(all));
+    VerbAnswer answer = call_weft(std::move(all));
     printed = std::move(answer.out);
     said = std::move(answer.errors);
     return answer.code;
@@ -102,7 +102,7 @@ TEST_F(CheckVerb, ChoosesWhatIsNotNamed) {
     std::vector<std::string> words{"check",   "--weights", weights(), "--n",      "1024",
                                    "--dtype", "f16",       "--json",  "--target", "sm_90a"};
     words.insert(words.end(), more.begin(), more.end());
-    const Answer answer = call_weft(words);
+    const VerbAnswer answer = call_weft(words);
     EXPECT_EQ(answer.code, 0) << answer.errors;
     said = answer.errors;
     return nlohmann::json::parse(answer.out).at(0);

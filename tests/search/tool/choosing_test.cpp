@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Answer verified(std::vector<std::string> more) {
+VerbAnswer verified(std::vector<std::string> more) {
   std::vector<std::string> words{"verify",  "--weights", "made:M=256,K=512,sparsity=0.75,V=64", "--n", "128",
                                  "--dtype", "f16"};
   words.insert(words.end(), more.begin(), more.end());
@@ -18,7 +18,7 @@ Answer verified(std::vector<std::string> more) {
 }
 
 TEST(Choosing, SaysWhatItTookOnAGpu) {
-  const Answer answer = verified({"--device", "sim:sm_90a"});
+  const VerbAnswer answer = verified({"--device", "sim:sm_90a"});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.errors, HasSubstr("chosen for sm_90a: shfl_bw"));
   EXPECT_THAT(answer.errors, HasSubstr("; second "));
@@ -26,32 +26,32 @@ TEST(Choosing, SaysWhatItTookOnAGpu) {
 }
 
 TEST(Choosing, HasNothingToSayOfACpu) {
-  const Answer answer = verified({});
+  const VerbAnswer answer = verified({});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   EXPECT_EQ(answer.errors, "");
   EXPECT_THAT(answer.out, HasSubstr("csr f16"));
 }
 
 TEST(Choosing, TakesOperandsAsFrameworksHaveThem) {
-  const Answer answer = verified({"--device", "sim:sm_90a", "--layout", "nk"});
+  const VerbAnswer answer = verified({"--device", "sim:sm_90a", "--layout", "nk"});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.errors, HasSubstr("chosen for sm_90a: shfl_bw"));
   EXPECT_EQ(verified({"--layout", "nk"}).code, 0);
-  const Answer images = verified({"--layout", "nhwc"});
+  const VerbAnswer images = verified({"--layout", "nhwc"});
   EXPECT_EQ(images.code, 2);
   EXPECT_THAT(images.errors, HasSubstr("kn, or nk: [n, k] and [n, m]"));
-  const Answer column =
+  const VerbAnswer column =
       call_weft(words_of("verify --weights made:M=8,K=8,sparsity=0.5 --op spmv --layout nk"));
   EXPECT_EQ(column.code, 2);
   EXPECT_THAT(column.errors, HasSubstr("one column lies the same way in all"));
 }
 
 TEST(Choosing, NamesNarrowIt) {
-  const Answer of_format = verified({"--device", "sim:sm_80", "--format", "column_quads"});
+  const VerbAnswer of_format = verified({"--device", "sim:sm_80", "--format", "column_quads"});
   EXPECT_EQ(of_format.code, 0) << of_format.errors;
   EXPECT_THAT(of_format.out, HasSubstr("column_quads"));
   EXPECT_THAT(of_format.errors, HasSubstr("chosen for sm_80: v_n_m"));
-  const Answer of_recipe = verified({"--device", "sim:sm_80", "--recipe", "shfl_bw:tile_n=64"});
+  const VerbAnswer of_recipe = verified({"--device", "sim:sm_80", "--recipe", "shfl_bw:tile_n=64"});
   EXPECT_EQ(of_recipe.code, 0) << of_recipe.errors;
   EXPECT_THAT(of_recipe.out, HasSubstr("shfl_bw:V=64"));
   EXPECT_THAT(of_recipe.errors, Not(HasSubstr("chosen")));
@@ -60,14 +60,14 @@ TEST(Choosing, NamesNarrowIt) {
 TEST(Choosing, TriesSeveralWaysAndTakesTheFastest) {
   const std::vector<std::string> words{"run",   "--weights", "made:M=64,K=128,sparsity=0.9", "--n", "16",
                                        "--try", "3"};
-  const Answer tried = call_weft(words);
+  const VerbAnswer tried = call_weft(words);
   EXPECT_EQ(tried.code, 0) << tried.errors;
   EXPECT_THAT(tried.errors, HasSubstr("tried: cpu_rows in csr: "));
   EXPECT_THAT(tried.errors, HasSubstr("tried: default in csr: "));
   EXPECT_THAT(tried.errors, Not(HasSubstr("WRONG")));
   std::vector<std::string> named = words;
   named.insert(named.end(), {"--recipe", "cpu_rows:panel=16"});
-  const Answer refused = call_weft(named);
+  const VerbAnswer refused = call_weft(named);
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.errors, HasSubstr("there is nothing to try"));
 }

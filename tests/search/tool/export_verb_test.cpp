@@ -19,7 +19,7 @@ class ExportVerb : public ::testing::Test {
  public:
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   /// `weft export` of one small kernel into out/ with these words besides.
-  Answer exported(std::vector<std::string> more) const {
+  VerbAnswer exported(std::vector<std::string> more) const {
     std::vector<std::string> words{"export",     "--weights", "made:M=24,K=32,sparsity=0.8",
                                    "--n",        "1:64",      "--dtype",
                                    "f32",        "--archs",   "sm_80",
@@ -45,7 +45,7 @@ TEST_F(ExportVerb, RefusesWhatWouldHaveNoEffect) {
                                    "--name",   "ffn",       "-o",
                                    path("out")};
     words.insert(words.end(), more.begin(), more.end());
-    const Answer answer = call_weft(words);
+    const VerbAnswer answer = call_weft(words);
     EXPECT_EQ(answer.code, 2) << answer.errors;
     return answer.errors;
   };
@@ -79,7 +79,7 @@ TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
       {{"--name", "ffn", "--archs", "x86-64-v2"},
        {"--archs", "no target of that name", "x86-64-v3, x86-64-v4, aarch64"}}};
   for (const Wrong& wrong : all) {
-    const Answer answer = exported(wrong.words);
+    const VerbAnswer answer = exported(wrong.words);
     SCOPED_TRACE(::testing::PrintToString(wrong.words) + "\n" + answer.errors);
     EXPECT_EQ(answer.code, 2);
     for (const std::string& phrase : wrong.phrases) EXPECT_THAT(answer.errors, HasSubstr(phrase));
@@ -89,7 +89,7 @@ TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
 }
 
 TEST_F(ExportVerb, TakesProcessorsBesideGpus) {
-  const Answer answer = exported({"--name", "ffn", "--archs", "x86-64-v3"});
+  const VerbAnswer answer = exported({"--name", "ffn", "--archs", "x86-64-v3"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("sm_80"), HasSubstr("shared bytes"), Not(HasSubstr("x86-64"))));
   EXPECT_TRUE(fs::exists(path("out/src/ffn_x86_64_v3.S")));
@@ -99,7 +99,7 @@ TEST_F(ExportVerb, TakesProcessorsBesideGpus) {
 TEST_F(ExportVerb, LeavesAProjectOfOnesOwnAlone) {
   fs::create_directory(path("out"));
   write_bytes(path("out/CMakeLists.txt"), "project(mine)\n");
-  const Answer answer = exported({"--name", "ffn"});
+  const VerbAnswer answer = exported({"--name", "ffn"});
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.errors,
               AllOf(HasSubstr("not written over"), HasSubstr("CMakeLists.txt"), HasSubstr("-o FOLDER")));

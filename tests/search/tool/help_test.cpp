@@ -36,7 +36,7 @@ std::ptrdiff_t characters(const std::string& line) {
 }
 
 void expect_a_screen(const std::vector<std::string>& call, std::size_t most_lines = 24) {
-  const Answer answer = call_weft(call);
+  const VerbAnswer answer = call_weft(call);
   EXPECT_EQ(answer.code, 0) << call.front();
   EXPECT_THAT(answer.out, HasSubstr("Example")) << answer.out;
   const std::vector<std::string> lines = lines_of(answer.out);
@@ -66,7 +66,7 @@ TEST(Help, HasOptionsInGroups) {
 }
 
 TEST(Help, OfAllExplainsEveryOption) {
-  const Answer answer = call_weft({"tune", "--help-all"});
+  const VerbAnswer answer = call_weft({"tune", "--help-all"});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   for (const char* text : {"\nConvolution\n", "its height x width", "\nTimes\n", "seconds for running one"})
     EXPECT_THAT(answer.out, HasSubstr(text));

@@ -55,8 +55,8 @@ nlohmann::json metadata_of(const std::string& path) {
 }
 
 TEST_F(PruneVerb, WritesWhatTheLibraryChooses) {
-  const Answer answer = call_weft({"prune", path("net.safetensors"), "--format", "shfl_bw:V=32", "--sparsity",
-                                   "0.75", "-o", path("pruned.safetensors")});
+  const VerbAnswer answer = call_weft({"prune", path("net.safetensors"), "--format", "shfl_bw:V=32",
+                                       "--sparsity", "0.75", "-o", path("pruned.safetensors")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("shfl_bw:V=32"), HasSubstr("vector_wise:V=32"),
                                 HasSubstr("bcsr:b=32"), HasSubstr("csr"), HasSubstr("75.00 %")));
@@ -85,7 +85,7 @@ TEST_F(PruneVerb, InspectFindsWhatPruneMade) {
                        path("p.npy")})
                 .code,
             0);
-  const Answer text = call_weft({"inspect", path("p.npy")});
+  const VerbAnswer text = call_weft({"inspect", path("p.npy")});
   EXPECT_THAT(text.out, AllOf(HasSubstr("shfl_bw:V="), HasSubstr("100.0 % filled")));
   const auto json = nlohmann::json::parse(call_weft({"inspect", path("p.npy"), "--json"}).out);
   ASSERT_EQ(json.at("structures").size(), 1U);
@@ -96,7 +96,7 @@ TEST_F(PruneVerb, InspectFindsWhatPruneMade) {
 
 TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
   for (const std::string format : {"vector_wise:V=16", "bcsr:b=16", "blocked_ell:b=16", "shfl_bw:V=16"}) {
-    const Answer answer =
+    const VerbAnswer answer =
         call_weft({"prune", path("filter.npy"), "--format", format, "--sparsity", "0.5", "--json"});
     ASSERT_EQ(answer.code, 0) << answer.errors;
     const auto json = nlohmann::json::parse(answer.out);
@@ -114,7 +114,7 @@ TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
 TEST_F(PruneVerb, PatternsHaveASparsityOfTheirOwn) {
   for (const std::string format : {"n_m", "v_n_m:M=8,V=32", "v_n_m:M=10,V=16"}) {
     SCOPED_TRACE(format);
-    const Answer answer = call_weft(
+    const VerbAnswer answer = call_weft(
         {"prune", path("net.safetensors"), "--format", format, "--json", "-o", path("pruned.safetensors")});
     ASSERT_EQ(answer.code, 0) << answer.errors;
     const auto methods = nlohmann::json::parse(answer.out).at("methods");
@@ -137,7 +137,7 @@ TEST_F(PruneVerb, PatternsHaveASparsityOfTheirOwn) {
   }
   const auto refusal = [&](std::vector<std::string> options) {
     options.insert(options.begin(), {"prune", path("filter.npy"), "--format"});
-    const Answer answer = call_weft(options);
+    const VerbAnswer answer = call_weft(options);
     EXPECT_EQ(answer.code, 2);
     return answer.errors;
   };
@@ -152,7 +152,7 @@ TEST_F(PruneVerb, ScoresDecide) {
   Array scores(DType::f32, {96, 8, 3, 3});
   for (std::int64_t i = 0; i < scores.size(); ++i) scores.set(i, i % 72 < 18 ? 1 : 0);
   write_npy(path("scores.npy"), scores);
-  const Answer answer =
+  const VerbAnswer answer =
       call_weft({"prune", path("net.safetensors"), "--tensor", "conv.weight", "--scores", path("scores.npy"),
                  "--format", "vector_wise:V=32", "--sparsity", "0.75", "-o", path("p.safetensors")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
@@ -162,7 +162,7 @@ TEST_F(PruneVerb, ScoresDecide) {
 
 TEST_F(PruneVerb, RefusesBeforeItSearches) {
   const auto refusal = [&](const std::string& format, const std::string& sparsity, const std::string& out) {
-    const Answer answer =
+    const VerbAnswer answer =
         call_weft({"prune", path("filter.npy"), "--format", format, "--sparsity", sparsity, "-o", out});
     EXPECT_EQ(answer.code, 2);
     EXPECT_EQ(answer.out, "");
@@ -177,7 +177,7 @@ TEST_F(PruneVerb, RefusesBeforeItSearches) {
 }
 
 TEST_F(PruneVerb, SaysWhenNothingIsLeft) {
-  const Answer answer =
+  const VerbAnswer answer =
       call_weft({"prune", path("filter.npy"), "--format", "bcsr:b=64", "--sparsity", "0.99"});
   EXPECT_EQ(answer.code, 0);
   EXPECT_THAT(answer.errors, HasSubstr("everything was pruned"));
@@ -200,8 +200,8 @@ TEST_F(PruneVerb, SeveralTensorsLeaveAWholeFile) {
                                                   {"old.weight_orig", drawn({8, 8})},
                                                   {"old.weight_mask", Array(DType::f32, {8, 8})},
                                                   {"a.bias", drawn({32})}});
-  const Answer all = call_weft({"prune", path("several.safetensors"), "--all", "--format", "csr",
-                                "--sparsity", "0.75", "-o", path("all.safetensors"), "--json"});
+  const VerbAnswer all = call_weft({"prune", path("several.safetensors"), "--all", "--format", "csr",
+                                    "--sparsity", "0.75", "-o", path("all.safetensors"), "--json"});
   ASSERT_EQ(all.code, 0) << all.errors;
   EXPECT_EQ(nlohmann::json::parse(all.out).at("tensors").size(), 3U);
   EXPECT_EQ(read(path("all.safetensors"), {.tensor = "a.weight"}).stored(), 32 * 64 / 4);
@@ -210,15 +210,15 @@ TEST_F(PruneVerb, SeveralTensorsLeaveAWholeFile) {
   EXPECT_EQ(read(path("all.safetensors"), {.tensor = "wte.weight"}).stored(), 320) << "an embedding";
   EXPECT_EQ(read_array(path("all.safetensors"), "a.bias").get(3),
             read_array(path("several.safetensors"), "a.bias").get(3));
-  const Answer named =
+  const VerbAnswer named =
       call_weft({"prune", path("several.safetensors"), "--tensor", "a.weight,wte.weight", "--format",
                  "shfl_bw:V=8", "--sparsity", "0.5", "-o", path("named.safetensors")});
   ASSERT_EQ(named.code, 0) << named.errors;
   EXPECT_TRUE(metadata_of(path("named.safetensors")).contains("weft.row_order.wte.weight"));
   EXPECT_EQ(read(path("named.safetensors"), {.tensor = "old.weight"}).stored(), 0) << "as its mask leaves it";
   EXPECT_EQ(read(path("named.safetensors"), {.tensor = "b.weight"}).stored(), 16 * 36);
-  const Answer both = call_weft({"prune", path("several.safetensors"), "--all", "--tensor", "a.weight",
-                                 "--format", "csr", "--sparsity", "0.5"});
+  const VerbAnswer both = call_weft({"prune", path("several.safetensors"), "--all", "--tensor", "a.weight",
+                                     "--format", "csr", "--sparsity", "0.5"});
   EXPECT_EQ(both.code, 2);
   EXPECT_THAT(both.errors, HasSubstr("one of them"));
   EXPECT_EQ(call_weft({"prune", path("several.safetensors"), "--tensor", "a.weight,nosuch", "--format", "csr",

@@ -30,11 +30,11 @@ std::vector<Verb> verbs() {
 
 TEST(Rows, StandInTheTableAndHaveAPageEach) {
   for (const Verb& verb : verbs()) {
-    const Answer table = call_weft({verb.name});
+    const VerbAnswer table = call_weft({verb.name});
     EXPECT_EQ(table.code, 0) << table.errors;
     for (const std::string& row : verb.rows) {
       EXPECT_THAT(table.out, HasSubstr("\n" + row)) << verb.name;
-      const Answer page = call_weft({verb.name, row});
+      const VerbAnswer page = call_weft({verb.name, row});
       EXPECT_EQ(page.code, 0) << page.errors;
       EXPECT_THAT(page.out, ::testing::StartsWith(row + ": "));
     }
@@ -55,7 +55,7 @@ TEST(Rows, ThatAreNotThereAreRefusedWithTheNearest) {
                                                                          {"recipes", {"sparsrt", "sparsert"}},
                                                                          {"targets", {"sm_90b", "sm_90"}}};
   for (const auto& [verb, words] : wrong) {
-    const Answer answer = call_weft({verb, words.first});
+    const VerbAnswer answer = call_weft({verb, words.first});
     EXPECT_EQ(answer.code, 2);
     EXPECT_THAT(answer.errors, HasSubstr("did you mean " + words.second));
   }
@@ -89,7 +89,7 @@ TEST(Rows, OfARecipeHaveAnExampleThatIsRight) {
     std::istringstream line(page.substr(begin + std::string("Example: weft ").size()));
     std::vector<std::string> words;
     for (std::string word; line >> word;) words.push_back(word);
-    const Answer answer = call_weft(words);
+    const VerbAnswer answer = call_weft(words);
     EXPECT_EQ(answer.code, 0) << page << answer.errors;
   }
 }

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(StepsVerb, ListsEveryStep) {
-  const Answer answer = call_weft({"steps"});
+  const VerbAnswer answer = call_weft({"steps"});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   const std::string unwrapped = std::regex_replace(answer.out, std::regex("\n +"), " ");
   for (const StepKind& kind : step_kinds())
@@ -27,7 +27,7 @@ TEST(StepsVerb, ListsEveryStep) {
 
 TEST(StepsVerb, HasAPageOfEach) {
   for (const StepKind& kind : step_kinds()) {
-    const Answer answer = call_weft({"steps", std::string(kind.name)});
+    const VerbAnswer answer = call_weft({"steps", std::string(kind.name)});
     EXPECT_EQ(answer.code, 0) << answer.errors;
     EXPECT_THAT(answer.out, HasSubstr("Example: " + kind.usage()));
     for (const Parameter& each : kind.parameters)
@@ -35,7 +35,7 @@ TEST(StepsVerb, HasAPageOfEach) {
     for (const Precondition& each : kind.preconditions)
       EXPECT_THAT(answer.out, HasSubstr(" " + std::to_string(each.number) + "  "));
   }
-  const Answer page = call_weft({"steps", "stage"});
+  const VerbAnswer page = call_weft({"steps", "stage"});
   EXPECT_THAT(page.out, HasSubstr("shared, registers"));
 }
 
@@ -54,7 +54,7 @@ TEST(StepsVerb, SaysTheSameAsJson) {
 }
 
 TEST(StepsVerb, RefusesANameThatThereIsNotWithTheNearest) {
-  const Answer answer = call_weft({"steps", "tiel"});
+  const VerbAnswer answer = call_weft({"steps", "tiel"});
   EXPECT_NE(answer.code, 0);
   EXPECT_THAT(answer.errors, HasSubstr("did you mean tile?"));
 }

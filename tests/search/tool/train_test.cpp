@@ -91,7 +91,7 @@ class TrainVerb : public ::testing::Test {
 };
 
 TEST_F(TrainVerb, prints_the_models_side_by_side_and_writes_the_tree) {
-  const Answer answer =
+  const VerbAnswer answer =
       call_weft({"train", "--db", path("t.jsonl"), "--emit", "c,cpp", "-o", path("tree.json")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out,
@@ -108,7 +108,7 @@ TEST_F(TrainVerb, prints_the_models_side_by_side_and_writes_the_tree) {
 }
 
 TEST_F(TrainVerb, heights_and_leaves_are_kept_and_json_is_one_document) {
-  const Answer answer =
+  const VerbAnswer answer =
       call_weft({"train", "--db", path("t.jsonl"), "--max-height", "2", "--min-leaf", "4", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const nlohmann::json json = nlohmann::json::parse(answer.out);
@@ -126,7 +126,7 @@ TEST_F(TrainVerb, refuses_what_it_cannot_learn_from) {
   EXPECT_EQ(call_weft({"train", "--db", path("nothing.jsonl")}).code, 2);
   EXPECT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--max-height", "tall"}).code, 2);
   EXPECT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--emit", "c"}).code, 2);
-  const Answer answer = call_weft({"train", "--db", path("t.jsonl"), "--measure", "model"});
+  const VerbAnswer answer = call_weft({"train", "--db", path("t.jsonl"), "--measure", "model"});
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.errors, HasSubstr("no right trial measured by model"));
 }
@@ -135,8 +135,8 @@ TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights();
   for (const char* n : {"8", "196", "1024"}) {
-    const Answer answer = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
-                                     "--format", "shfl_bw:V=64", "--n", n, "--json"});
+    const VerbAnswer answer = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
+                                         "--format", "shfl_bw:V=64", "--n", n, "--json"});
     ASSERT_EQ(answer.code, 0) << answer.errors;
     const nlohmann::json json = nlohmann::json::parse(answer.out);
     EXPECT_EQ(json.at("from"), "times");
@@ -145,7 +145,7 @@ TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
     EXPECT_LT(json.at("decision_ns"), 20'000);
     EXPECT_GT(json.at("bound_us"), 0);
     // What it prints is what other verbs take.
-    const Answer made =
+    const VerbAnswer made =
         call_weft({"compile", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n", n, "--recipe",
                    json.at("recipe"), "--target", "sm_90a", "-o", path("kernel")});
     EXPECT_EQ(made.code, 0) << made.errors;
@@ -154,7 +154,7 @@ TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
 
 TEST_F(TrainVerb, predict_asks_the_predictor_that_ships) {
   make_weights();
-  const Answer answer =
+  const VerbAnswer answer =
       call_weft({"predict", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n", "512", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const nlohmann::json json = nlohmann::json::parse(answer.out);
@@ -164,10 +164,10 @@ TEST_F(TrainVerb, predict_asks_the_predictor_that_ships) {
 
 TEST_F(TrainVerb, predict_answers_for_a_cpu_with_a_recipe_that_runs_there) {
   make_weights();
-  const Answer answer = call_weft({"predict", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n",
-                                   "8", "--target", "cpu", "--json"});
+  const VerbAnswer answer = call_weft({"predict", "--weights", path("w.npy"), "--format", "shfl_bw:V=64",
+                                       "--n", "8", "--target", "cpu", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
-  const Answer made =
+  const VerbAnswer made =
       call_weft({"verify", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n", "8", "--recipe",
                  nlohmann::json::parse(answer.out).at("recipe"), "--device", "cpu"});
   EXPECT_EQ(made.code, 0) << made.errors;
@@ -176,7 +176,7 @@ TEST_F(TrainVerb, predict_answers_for_a_cpu_with_a_recipe_that_runs_there) {
 TEST_F(TrainVerb, predict_asks_for_the_format_that_would_be_chosen) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights(512, 512);
-  const Answer answer =
+  const VerbAnswer answer =
       call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--n", "512", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const nlohmann::json json = nlohmann::json::parse(answer.out);
@@ -186,26 +186,26 @@ TEST_F(TrainVerb, predict_asks_for_the_format_that_would_be_chosen) {
 TEST_F(TrainVerb, predict_falls_back_where_no_configuration_fits) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights();
-  const Answer older = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
-                                  "--format", "shfl_bw:V=64", "--n", "100", "--target", "sm_75"});
+  const VerbAnswer older = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
+                                      "--format", "shfl_bw:V=64", "--n", "100", "--target", "sm_75"});
   EXPECT_EQ(older.code, 0) << older.errors;
   EXPECT_THAT(older.out, HasSubstr("shfl_bw\n"));
   EXPECT_THAT(older.errors, AllOf(HasSubstr("passed over"), HasSubstr("has not seen sm_75"),
                                   HasSubstr("what the recipe chooses for itself")));
-  const Answer other = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
-                                  "--dtype", "f32", "--n", "100", "--json"});
+  const VerbAnswer other = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
+                                      "--dtype", "f32", "--n", "100", "--json"});
   EXPECT_EQ(other.code, 0) << other.errors;
   const nlohmann::json json = nlohmann::json::parse(other.out);
   EXPECT_EQ(json.at("from"), "default");
   EXPECT_EQ(json.at("recipe"), "sparsert");
   EXPECT_EQ(json.at("format"), "csr");
-  const Answer processor = call_weft(
+  const VerbAnswer processor = call_weft(
       {"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--n", "10", "--target", "cpu"});
   EXPECT_EQ(processor.code, 0) << processor.errors;
 }
 
 TEST_F(TrainVerb, report_writes_a_page) {
-  const Answer answer = call_weft({"report", "--db", path("t.jsonl"), "-o", path("r.html")});
+  const VerbAnswer answer = call_weft({"report", "--db", path("t.jsonl"), "-o", path("r.html")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const std::string page = text_of_file("r.html");
   EXPECT_THAT(page, AllOf(HasSubstr("900 trials of 75 problems"), HasSubstr("<svg"),

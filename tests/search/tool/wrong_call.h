@@ -40,7 +40,7 @@ class WrongCallTest : public ::testing::Test {
   static void expect_usage(const WrongCall& wrong) {
     using ::testing::HasSubstr;
     using ::testing::Not;
-    const Answer answer = call_weft(words_of(wrong.line));
+    const VerbAnswer answer = call_weft(words_of(wrong.line));
     EXPECT_EQ(answer.code, 2) << wrong.line << "\n" << answer.errors;
     EXPECT_THAT(answer.errors, HasSubstr(wrong.says)) << wrong.line;
     for (const char* foreign : {"internal error", "std::", "json.exception", "Options::"})

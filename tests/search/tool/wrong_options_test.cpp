@@ -71,7 +71,7 @@ TEST_F(WrongOptionsTest, DashesVerbsAndValuesThatSlippedAreToldOf) {
       {"prune w.npy --format csr --sparsity 90%", "did you mean 0.9 in place of \"90%\"?"},
   };
   for (const WrongCall& wrong : all) expect_usage(wrong);
-  const Answer blank = call_weft({"run", "w.npy", "--n= 4"});
+  const VerbAnswer blank = call_weft({"run", "w.npy", "--n= 4"});
   EXPECT_EQ(blank.code, 2);
   EXPECT_THAT(blank.errors, HasSubstr("did you mean 4 in place of \" 4\"?"));
 }
@@ -97,7 +97,7 @@ TEST_F(WrongOptionsTest, WhatOthersCallAThingNamesItHere) {
       {"run made:N=8,M=32,K=48,sparsity=0.5 --n 8", "no N: --n says how many"},
   };
   for (const WrongCall& wrong : all) expect_usage(wrong);
-  const Answer blank = call_weft({"run", "made:M=32, K=48,sparsity=0.5", "--n", "8"});
+  const VerbAnswer blank = call_weft({"run", "made:M=32, K=48,sparsity=0.5", "--n", "8"});
   EXPECT_THAT(blank.errors, HasSubstr("a blank in \" K=48\""));
 }
 

@@ -216,7 +216,7 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
 }
 
 TEST_F(WrongWordsTest, WeightsMayBeAWordByThemselves) {
-  const Answer by_word = call_weft(words_of("run w.npy --n 8 --out word.npy"));
+  const VerbAnswer by_word = call_weft(words_of("run w.npy --n 8 --out word.npy"));
   EXPECT_EQ(by_word.code, 0) << by_word.errors;
   EXPECT_EQ(call_weft(words_of("run --weights w.npy --n 8 --out option.npy")).code, 0);
   EXPECT_EQ(read_array("word.npy").get(5), read_array("option.npy").get(5));
@@ -267,22 +267,23 @@ TEST_F(WrongWordsTest, OtherFilesInPlaceOfWeightsAreNamed) {
 
 /// Zeros would be the same with beta and without it.
 TEST_F(WrongWordsTest, AnOldOutputThatNobodyGivesIsDrawn) {
-  const Answer with = call_weft(words_of("verify --weights w.npy --n 8 --beta 1 --out with.npy"));
+  const VerbAnswer with = call_weft(words_of("verify --weights w.npy --n 8 --beta 1 --out with.npy"));
   EXPECT_EQ(with.code, 0) << with.errors;
   EXPECT_THAT(with.errors, HasSubstr("note: the old output, which --beta reads, is --c random:3"));
   EXPECT_EQ(call_weft(words_of("verify --weights w.npy --n 8 --out without.npy")).code, 0);
   EXPECT_NE(read_array("with.npy").get(0), read_array("without.npy").get(0));
-  const Answer zeros = call_weft(words_of("verify --weights w.npy --n 8 --beta 1 --c zeros --out zeros.npy"));
+  const VerbAnswer zeros =
+      call_weft(words_of("verify --weights w.npy --n 8 --beta 1 --c zeros --out zeros.npy"));
   EXPECT_THAT(zeros.errors, Not(HasSubstr("note")));
   EXPECT_EQ(read_array("zeros.npy").get(0), read_array("without.npy").get(0));
 }
 
 TEST_F(WrongWordsTest, WeightsThatAreTakenAsSomethingElseAreToldOf) {
   write_npy("whole.npy", Array::of(std::vector<std::int32_t>{1, 0, 2, 3}));
-  const Answer whole = call_weft(words_of("verify --weights whole.npy --n 4"));
+  const VerbAnswer whole = call_weft(words_of("verify --weights whole.npy --n 4"));
   EXPECT_EQ(whole.code, 0) << whole.errors;
   EXPECT_THAT(whole.errors, HasSubstr("note: weights of i32 are taken as f32"));
-  const Answer filter = call_weft(words_of("verify --weights filter.npy --n 4"));
+  const VerbAnswer filter = call_weft(words_of("verify --weights filter.npy --n 4"));
   EXPECT_EQ(filter.code, 0) << filter.errors;
   EXPECT_THAT(filter.errors, HasSubstr("note: weights of [4, 2, 3, 3] are taken as 4 x 18"));
   EXPECT_THAT(whole.errors, HasSubstr("note: weights of [4] are taken as 1 x 4"));
@@ -302,14 +303,14 @@ TEST_F(WrongWordsTest, OptionsWithoutAnEffectAreRefused) {
 
 TEST_F(WrongWordsTest, OperandsThatAreRoundedAreToldOf) {
   write_npy("wide.npy", random_array(DType::f64, {48, 8}, 1));
-  const Answer wide = call_weft(words_of("verify --weights w.npy --n 8 --b wide.npy"));
+  const VerbAnswer wide = call_weft(words_of("verify --weights w.npy --n 8 --b wide.npy"));
   EXPECT_EQ(wide.code, 0) << wide.errors;
   EXPECT_THAT(wide.errors, HasSubstr("note: --b wide.npy rounded from f64 to f32; largest change "));
   Array large(DType::f64, {48, 8});
   large.set(9, 1e300);
   write_npy("large.npy", large);
   expect_usage({"verify --weights w.npy --n 8 --b large.npy", "where:    --b large.npy, element 9"});
-  const Answer nothing = call_weft(words_of("verify --weights w.npy --n 8 --alpha 0"));
+  const VerbAnswer nothing = call_weft(words_of("verify --weights w.npy --n 8 --alpha 0"));
   EXPECT_EQ(nothing.code, 0) << nothing.errors;
   EXPECT_THAT(nothing.errors, HasSubstr("note: with --alpha 0 nothing of the product is in the output"));
 }
@@ -324,13 +325,13 @@ TEST_F(WrongWordsTest, AScheduleThatLeavesAGpuIdleIsToldOf) {
   std::ofstream("empty.json") << "[]";
   for (const char* line : {"compile --weights w.npy --n 8 --target sm_80 --schedule empty.json -o idle",
                            "check --weights w.npy --n 8 --target sm_80 --schedule empty.json"}) {
-    const Answer answer = call_weft(words_of(line));
+    const VerbAnswer answer = call_weft(words_of(line));
     EXPECT_EQ(answer.code, 0) << line << "\n" << answer.errors;
     EXPECT_THAT(answer.errors,
                 HasSubstr("warning: no loop is bound: one thread of sm_80 computes everything; "
                           ".bind(m, block_x) shares it out to blocks"));
   }
-  const Answer cpu =
+  const VerbAnswer cpu =
       call_weft(words_of("compile --weights w.npy --n 8 --target cpu --schedule empty.json -o idle"));
   EXPECT_THAT(cpu.errors, Not(HasSubstr("warning")));
 }
@@ -360,7 +361,7 @@ TEST_F(WrongWordsTest, TheFormatThatARefusalNamesFits) {
        {" --recipe sparsert --format csr", " --recipe shfl_bw --dtype f16 --format shfl_bw:V=16",
         " --recipe hb_ell --dtype f16 --format hb_ell",
         " --recipe v_n_m --dtype f16 --format column_quads"}) {
-    const Answer answer = call_weft(words_of("verify" + made + fitting));
+    const VerbAnswer answer = call_weft(words_of("verify" + made + fitting));
     EXPECT_EQ(answer.code, 0) << fitting << "\n" << answer.errors;
   }
 }
@@ -385,16 +386,16 @@ TEST_F(WrongWordsTest, AFileThatCannotBeOpenedIsOneKindOfError) {
 
 TEST_F(WrongWordsTest, AFullDiskAndAFolderThatCannotBeMadeSayWhy) {
   std::ofstream("in_the_way") << "a file";
-  const Answer no_folder =
+  const VerbAnswer no_folder =
       call_weft(words_of("compile --weights w.npy --n 8 --target cpu -o in_the_way/out"));
   EXPECT_EQ(no_folder.code, 2);
   EXPECT_THAT(no_folder.errors, AllOf(HasSubstr("in_the_way"), HasSubstr("Not a directory")));
   std::filesystem::create_directories("full/cpu");
   std::filesystem::create_symlink("/dev/full", "full/cpu/program.txt");
-  const Answer full = call_weft(words_of("compile --weights w.npy --n 8 --target cpu -o full"));
+  const VerbAnswer full = call_weft(words_of("compile --weights w.npy --n 8 --target cpu -o full"));
   EXPECT_EQ(full.code, 1);
   EXPECT_THAT(full.errors, AllOf(HasSubstr("full/cpu/program.txt"), HasSubstr("No space left on device")));
-  const Answer output = call_weft(words_of("run --weights w.npy --n 8 --out /dev/full"));
+  const VerbAnswer output = call_weft(words_of("run --weights w.npy --n 8 --out /dev/full"));
   EXPECT_EQ(output.code, 1);
   EXPECT_THAT(output.errors, HasSubstr("No space left on device"));
 }
@@ -402,7 +403,7 @@ TEST_F(WrongWordsTest, AFullDiskAndAFolderThatCannotBeMadeSayWhy) {
 TEST(WrongWords, BesideJsonAreJson) {
   for (const auto& [words, code] : std::vector<std::pair<std::vector<std::string>, int>>{
            {{"inspect", "nosuch.npy", "--json"}, 2}, {{"targets", "--jsno", "--json"}, 2}}) {
-    const Answer answer = call_weft(words);
+    const VerbAnswer answer = call_weft(words);
     EXPECT_EQ(answer.code, code);
     const auto error = nlohmann::json::parse(answer.errors).at("error");
     EXPECT_FALSE(error.at("what").get<std::string>().empty());

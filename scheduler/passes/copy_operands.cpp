@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <weft/scheduler/hardware/device.h>
-#include <weft/scheduler/ir/transposition.h>
+#include <weft/scheduler/ir/operand_copy.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/copy_transposed.h>
+#include <weft/scheduler/passes/copy_operands.h>
 
 #include <algorithm>
 #include <utility>
@@ -33,15 +33,16 @@ ir::BufferRef seen_as(const ir::Buffer& buffer, std::string name, ir::Access acc
 }
 
 /// With the extents of what there is on the side that is read.
-Sides sides_of(const ir::Transposition& transposition) {
-  const bool out = transposition.is_output;
-  const ir::Buffer &given = *transposition.given, &ordered = *transposition.ordered;
-  const std::size_t last = transposition.last_outermost ? given.shape.size() - 1 : 1;
+Sides sides_of(const ir::OperandCopy& copy) {
+  const bool out = copy.is_output;
+  const ir::Buffer &given = *copy.given, &ordered = *copy.ordered;
+  const std::size_t last =
+      copy.order == ir::CopyOrder::first_innermost_last_outermost ? given.shape.size() - 1 : 1;
   const Expr first = given.shape[0], between = product(given.shape, 1, last),
              rest = product(given.shape, last, given.shape.size());
   const auto outside =
       seen_as(given, given.name, out ? ir::Access::write : ir::Access::read, {first, between, rest});
-  auto inside = std::make_shared<ir::Buffer>(*seen_as(ordered, ir::name_of_copy(transposition),
+  auto inside = std::make_shared<ir::Buffer>(*seen_as(ordered, ir::name_of_copy(copy),
                                                       out ? ir::Access::read : ir::Access::write,
                                                       {rest, between, ordered.shape.back()}));
   // What fills up the rows of a result nobody writes.
@@ -103,11 +104,11 @@ Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corn
   return ir::allocate(tile, ir::block({ir::copy(std::move(in)), std::move(out)}));
 }
 
-Stmt tiles_copied(const Sides& sides, const ir::Transposition& transposition) {
-  const std::string& name = transposition.given->name;
-  Tile tile = tile_of(sides, transposition.is_output);
+Stmt tiles_copied(const Sides& sides, const ir::OperandCopy& copy) {
+  const std::string& name = copy.given->name;
+  Tile tile = tile_of(sides, copy.is_output);
   // Of an output `to` is what the caller has.
-  if (transposition.is_output) std::swap(tile.rows, tile.columns);
+  if (copy.is_output) std::swap(tile.rows, tile.columns);
   const Expr down = ir::ceil_divide(sides.to->shape[0], tile.rows),
              across = ir::ceil_divide(sides.to->shape[2], tile.columns);
   const Expr number = ir::variable(name + ".block");
@@ -120,20 +121,57 @@ Stmt tiles_copied(const Sides& sides, const ir::Transposition& transposition) {
   return ir::for_range(number, down * across * sides.to->shape[1], LoopKind::block_x, -1, std::move(body));
 }
 
+/// The same where no dimension moves, by rows.
+Sides rows_of(const ir::OperandCopy& copy) {
+  const ir::Buffer &given = *copy.given, &ordered = *copy.ordered;
+  const bool out = copy.is_output;
+  const Expr rows = product(given.shape, 0, given.shape.size() - 1);
+  const auto outside =
+      seen_as(given, given.name, out ? ir::Access::write : ir::Access::read, {rows, given.shape.back()});
+  const auto inside = seen_as(ordered, ir::name_of_copy(copy), out ? ir::Access::read : ir::Access::write,
+                              {rows, ordered.shape.back()});
+  return out ? Sides{inside, outside} : Sides{outside, inside};
+}
+
+/// Neighbouring lanes copy neighbouring elements of `to`, one row behind the other, each several that lie
+/// apart, whose loads are under way together.
+Stmt rows_copied(const Sides& sides, const std::string& name) {
+  constexpr std::int64_t turns = 8, elements = lanes * most_warps;
+  const Expr lane = ir::variable(name + ".lane"), warp = ir::variable(name + ".warp"),
+             turn = ir::variable(name + ".turn"), number = ir::variable(name + ".block");
+  const Expr &rows = sides.to->shape[0], &columns = sides.to->shape[1];
+  const Expr element = (number * turns + turn) * elements + (warp * lanes + lane);
+  const Expr row = ir::variable(name + ".row"), column = ir::variable(name + ".column");
+  const std::vector<Expr> place{row, column};
+  const Expr there = sides.from->shape[1];
+  Stmt body = ir::store(sides.to, place, ir::load(sides.from, place));
+  if (!ir::same(there, columns))
+    body = ir::if_then(column < there, std::move(body),
+                       ir::store(sides.to, place, ir::constant(sides.to->dtype, 0)));
+  body = ir::if_then(row < rows, std::move(body));
+  body = ir::let(column.as<ir::Variable>()->name, element % columns, std::move(body));
+  body = ir::let(row.as<ir::Variable>()->name, element / columns, std::move(body));
+  body = ir::for_range(turn, turns, LoopKind::unrolled, -1, std::move(body));
+  body = ir::for_range(lane, lanes, LoopKind::lane, -1, std::move(body));
+  body = ir::for_range(warp, most_warps, LoopKind::warp, -1, std::move(body));
+  return ir::for_range(number, ir::ceil_divide(rows * columns, turns * elements), LoopKind::block_x, -1,
+                       std::move(body));
+}
+
 /// Element by element, of buffers of any rank.
-Stmt elements_copied(const ir::Transposition& transposition, const ir::BufferRef& copy) {
-  const ir::Buffer& given = *transposition.given;
+Stmt elements_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
+  const ir::Buffer& given = *each.given;
+  const std::size_t innermost = ir::innermost_of(each);
   std::vector<Expr> outside;
   for (std::size_t i = 0; i < given.shape.size(); ++i)
     outside.push_back(ir::variable(given.name + ".copied" + std::to_string(i)));
-  const std::vector<Expr> inside = ir::in_order(outside, transposition.last_outermost);
-  const Expr there = outside.front() < given.shape.front();
-  Stmt body = transposition.is_output
-                  ? ir::store(transposition.given, outside, ir::load(copy, inside))
-                  : ir::if_then(there, ir::store(copy, inside, ir::load(transposition.given, outside)),
-                                ir::store(copy, inside, ir::constant(given.dtype, 0)));
+  const std::vector<Expr> inside = ir::in_order(outside, each.order);
+  const Expr there = outside[innermost] < given.shape[innermost];
+  Stmt body = each.is_output ? ir::store(each.given, outside, ir::load(copy, inside))
+                             : ir::if_then(there, ir::store(copy, inside, ir::load(each.given, outside)),
+                                           ir::store(copy, inside, ir::constant(given.dtype, 0)));
   for (std::size_t i = given.shape.size(); i-- > 0;) {
-    const bool filled = i == 0 && !transposition.is_output;
+    const bool filled = i == innermost && !each.is_output;
     body = ir::for_range(outside[i], filled ? copy->shape.back() : given.shape[i], LoopKind::serial, -1,
                          std::move(body));
   }
@@ -142,22 +180,22 @@ Stmt elements_copied(const ir::Transposition& transposition, const ir::BufferRef
 
 }  // namespace
 
-ir::Program copying_program(const ir::Program& program, const ir::Transposition& transposition,
-                            std::size_t number) {
-  const Sides sides = sides_of(transposition);
+ir::Program copying_program(const ir::Program& program, const ir::OperandCopy& copy, std::size_t number) {
+  const bool by_rows = copy.order == ir::CopyOrder::none;
+  const Sides sides = by_rows ? rows_of(copy) : sides_of(copy);
   ir::Program result;
-  result.name = fmt::format("{}_transpose_{}", program.name, number);
+  result.name = fmt::format("{}_{}_{}", program.name, by_rows ? "align" : "transpose", number);
   result.buffers = {sides.from, sides.to};
   result.extents = program.extents;
   result.index_bits = program.index_bits;
   result.largest_extent = program.largest_extent;
-  result.body = tiles_copied(sides, transposition);
+  result.body = by_rows ? rows_copied(sides, copy.given->name) : tiles_copied(sides, copy);
   return result;
 }
 
 ir::Program with_copies_inside(ir::Program program) {
   std::vector<Stmt> ahead, behind;
-  for (const ir::Transposition& each : std::exchange(program.transposed, {})) {
+  for (const ir::OperandCopy& each : std::exchange(program.copied, {})) {
     auto copy = std::make_shared<ir::Buffer>(*each.ordered);
     copy->name = ir::name_of_copy(each);
     copy->access = ir::Access::read_write;

@@ -1,4 +1,5 @@
-// Operands that lie in memory with their dimensions in the other order than the kernel has them.
+// Operands that lie in memory otherwise than the kernel has them: with their dimensions in another order, or
+// with rows that begin anywhere.
 #pragma once
 
 #include <weft/scheduler/ir/program.h>
@@ -6,18 +7,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::ir {
 
-/// The operand with its first dimension innermost, which is filled up, so that rows begin at multiples of 16
+/// The operand in another order, its innermost dimension filled up, so that rows begin at multiples of 16
 /// bytes: an input's with zeros, an output's with anything.
-Transposition transposition_of(const BufferRef& given, bool is_output, bool last_outermost);
+OperandCopy operand_copy_of(const BufferRef& given, bool is_output, CopyOrder order);
 /// What stands in the order of the caller's dimensions, in that of the kernel's.
 template <class Each>
-std::vector<Each> in_order(std::vector<Each> dimensions, bool last_outermost) {
+std::vector<Each> in_order(std::vector<Each> dimensions, CopyOrder order) {
+  if (order == CopyOrder::none) return dimensions;
   std::rotate(dimensions.begin(), dimensions.begin() + 1, dimensions.end());
-  if (last_outermost) std::rotate(dimensions.begin(), dimensions.end() - 2, dimensions.end() - 1);
+  if (order == CopyOrder::first_innermost_last_outermost)
+    std::rotate(dimensions.begin(), dimensions.end() - 2, dimensions.end() - 1);
   return dimensions;
 }
 
@@ -25,13 +29,19 @@ std::vector<Each> in_order(std::vector<Each> dimensions, bool last_outermost) {
 std::int64_t elements_of_vector(const Buffer& buffer);
 
 /// That of the operand of that name; null where the program has it as the caller does.
-const Transposition* transposed_operand(const Program& program, const std::string& name);
+const OperandCopy* copied_operand(const Program& program, const std::string& name);
 
 /// The number that a dimension of an operand, as the algorithm has it, has in the program.
 std::size_t dimension_in(const Program& program, const std::string& operand, std::size_t dimension);
 
+/// The caller's dimension that is innermost in the copy.
+std::size_t innermost_of(const OperandCopy& copy);
+
+/// "transposed" or "aligned": what has been done to an operand in that order.
+std::string_view name_of(CopyOrder order);
+
 /// The name that the copy has where both are arguments.
-std::string name_of_copy(const Transposition& transposition);
+std::string name_of_copy(const OperandCopy& copy);
 
 /// What has to be asked before an element of the copy of an input is read, where `condition` is asked now:
 /// beyond the columns that the caller has, its rows are filled up with zeros.
