@@ -92,13 +92,25 @@ blocks() {
   done
 }
 
-# Operands that launches of their own transpose.
+few_columns() {
+  for columns in "1 f32" "3 f16" "8 bf16" "17 f32"; do
+    read -r n dtype <<<"$columns"
+    echo "--op spmm --dtype $dtype --format csr --n $n --recipe sliced_rows $(made 130 260 sparsity=0.8)"
+    echo "--op spmm --dtype $dtype --format csr --n $n --recipe sliced_rows:groups=4,slices=2,turns=2 $epilogue $(made 75 93 sparsity=0.8)"
+  done
+}
+
+# Operands that launches of their own transpose or align.
 transposed() {
   for sizes in "33 130 100" "7 67 93" "200 64 512"; do
     read -r n rows columns <<<"$sizes"
     echo "--op spmm --dtype f32 --format csr --layout nk --n $n --recipe sparsert $(made "$rows" "$columns" sparsity=0.8)"
     echo "--op linear --dtype f16 --format shfl_bw:V=64 --layout nk --n $n --recipe shfl_bw --target sm_90a $(made "$rows" "$columns" sparsity=0.75,V=64)"
     echo "--op spmm --dtype f16 --format n_m --layout nk --n $n --recipe v_n_m --target sm_90a $(made "$rows" $((columns / 4 * 4)) of=4)"
+  done
+  for n in 1 7 33; do
+    echo "--op spmm --dtype f16 --format shfl_bw:V=64 --n $n --layout kn --recipe shfl_bw --target sm_90a $(made 130 100 sparsity=0.75,V=64)"
+    echo "--op spmm --dtype f16 --format n_m --n $n --layout kn --recipe v_n_m --target sm_90a $(made 130 100 of=4)"
   done
   for layout in nchw nhwc; do
     for stride in 1 2; do
@@ -107,7 +119,7 @@ transposed() {
   done
 }
 
-{ default_schedules; unstructured; row_groups; sparse_tensor_cores; blocks; transposed; } | grep -E -- "${ONLY:-.}" |
+{ default_schedules; unstructured; few_columns; row_groups; sparse_tensor_cores; blocks; transposed; } | grep -E -- "${ONLY:-.}" |
   while read -r arguments; do
     arguments="--b ints:5 --device $device $arguments"
     case $arguments in

@@ -210,14 +210,13 @@ TEST(Choice, HasTheBestPointOfEveryForm) {
   EXPECT_TRUE(std::ranges::adjacent_find(forms) == forms.end()) << "one of each";
 }
 
-// Rows of an odd number of columns: 483 us by 128 copied elements of a thread, 44 by 64.
-TEST(Choice, ThreadsCopyFewElementsOfOddRows) {
+// Rows of an odd number of columns are aligned first, so that warps of their own copy whole runs: 58 us where
+// threads copied elements, 27 so.
+TEST(Choice, WarpsCopyRunsOfOddRows) {
   const Choice choice = chosen(pair_problem(1024, 4096, 2047, {64, 16}), "sm_90a");
   const Way& way = choice.ways.front();
   ASSERT_TRUE(way.point);
-  const std::int64_t warps = way.point->at("tile_m") / way.point->at("warp_m") * way.point->at("tile_n") /
-                             way.point->at("warp_n") * (way.point->at("instruction") == 3 ? 4 : 1);
-  EXPECT_LE(way.point->at("tile_k") * way.point->at("tile_n") / (32 * warps), 64) << choice.text();
+  EXPECT_GT(way.point->at("producers"), 0) << choice.text();
 }
 
 TEST(Choice, NamesNarrowIt) {

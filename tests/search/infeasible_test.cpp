@@ -121,7 +121,6 @@ const std::vector<Request>& requests() {
        {{"form", 1}, {"rows", 128}, {"groups", 4}, {"threads", 256}},
        {"groups beside chunks", "registers"}},
       {"sliced_rows", "sm_75", {{"groups", 32}, {"slices", 2}}, {"threads"}},
-      {"sliced_rows", "sm_80", {{"groups", 16}, {"slices", 2}, {"columns", 32}}, {"registers"}},
       {"image", "sm_75", {{"lines", 16}, {"groups", 4}}, {"warps"}},
       {"image", "sm_75", {{"image", 2}, {"rows", 32}, {"lines", 2}, {"groups", 8}}, {"shared memory"}},
       {"image",

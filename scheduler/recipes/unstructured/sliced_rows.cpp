@@ -14,8 +14,8 @@ namespace {
 using bounds::power_of_two_from;
 using recipe_knobs::lanes_of_warp, recipe_knobs::most_warps;
 constexpr std::int64_t bytes_of_vector = 16;
-constexpr std::int64_t least_warps = 8;           ///< of a block
-constexpr std::int64_t loads_of_all_warps = 220;  ///< of a row
+constexpr std::int64_t least_warps = 8;           ///< a block has so many
+constexpr std::int64_t loads_of_all_warps = 220;  ///< a row that takes so many is shared by all warps
 
 class RowsInLanes {
  public:
@@ -142,7 +142,10 @@ Schedule sliced_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor
     return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
   FewColumns problem;
   if (const std::string why = why_no_few_columns(algorithm, problem); !why.empty())
-    refuse_recipe(needs, algorithm, why, "C[m, n] or C[m] = sum of A[m, k] B[k, n] or A[m, k] B[k]");
+    refuse_recipe(
+        needs, algorithm, why,
+        "C[m, n] or C[m] = sum of A[m, k] B[k, n] or A[m, k] B[k]; else default_schedule(algorithm, weights, "
+        "target)");
   problem.stored = weights->array("values").size();
   const SlicedRows cut = chosen_for(knobs, problem, target);
   if (!std::has_single_bit(static_cast<std::uint64_t>(cut.columns)))

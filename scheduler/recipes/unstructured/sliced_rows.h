@@ -42,10 +42,10 @@ WEFT_KNOB_REFUSED(sliced_rows,
 /// What the recipe knows of a problem.
 struct FewColumns {
   std::string row = {}, column = {}, dense = {};  ///< loops and the dense operand; no column: a vector
-  std::int64_t rows = 0, inner = 0;               ///< of the weights
+  std::int64_t rows = 0, inner = 0;               ///< the weights are [rows, inner]
   std::int64_t stored = 0;                        ///< entries
-  std::int64_t columns = 1;                       ///< of the dense operand
-  std::int64_t bytes = 4;                         ///< of an element of the dense operand
+  std::int64_t columns = 1;                       ///< the dense operand has so many
+  std::int64_t bytes = 4;                         ///< an element of it takes so many
   std::int64_t bytes_of_sum = 4;
 };
 
