@@ -18,15 +18,15 @@ constexpr auto sliced_rows_list = list_of(
     knob_of<&SlicedRows::turns>("turns", most_tile), knob_of<&SlicedRows::places>("places", most_of_lane));
 
 constexpr std::int64_t bytes_of_load = 16;
-constexpr std::int64_t most_columns = 64;  ///< for more, others have lanes beside one another
+constexpr std::int64_t most_columns_of_slices = 64;  ///< for more, others have lanes beside one another
 
 std::string why_no_slices(const SpaceProblem& problem, const Target& target) {
   if (!target.is_gpu()) return target.name + " has no shared memory for the dense operand";
   if (problem.format.name != "csr") return problem.format.text() + " is not csr, whose rows it sorts";
   FewColumns found;
   if (std::string why = why_no_few_columns(problem.algorithm, found); !why.empty()) return why;
-  if (found.columns > most_columns)
-    return fmt::format("{} columns are more than {}", found.columns, most_columns);
+  if (found.columns > most_columns_of_slices)
+    return fmt::format("{} columns are more than {}", found.columns, most_columns_of_slices);
   if (const std::int64_t bytes = SlicedShape<std::int64_t>{1, 1, 1}.bytes_of_panel(found);
       bytes > target.shared_bytes_per_block)
     return fmt::format("a column of {} bytes does not fit shared memory", bytes);
