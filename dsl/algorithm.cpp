@@ -104,9 +104,9 @@ const Operand* Algorithm::sparse_operand() const {
 }
 
 bool Algorithm::takes_any_weights() const {
-  const Operand* sparse = sparse_operand();
-  return sparse != nullptr &&
-         std::ranges::any_of(sparse->shape, [](const Extent& extent) { return !extent.is_static(); });
+  const Operand* weights = sparse_operand();
+  return weights != nullptr &&
+         std::ranges::any_of(weights->shape, [](const Extent& extent) { return !extent.is_static(); });
 }
 
 bool Algorithm::reads_output() const {

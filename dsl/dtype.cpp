@@ -8,8 +8,8 @@ namespace weft {
 namespace {
 
 /// In the order of DType.
-constexpr std::array<std::string_view, 13> names{"f16", "bf16", "f32", "f64", "i8",  "u8",  "i16",
-                                                 "u16", "i32",  "u32", "i64", "u64", "bool"};
+constexpr std::array<std::string_view, 13> names_of_types{"f16", "bf16", "f32", "f64", "i8",  "u8",  "i16",
+                                                          "u16", "i32",  "u32", "i64", "u64", "bool"};
 
 }  // namespace
 
@@ -60,13 +60,13 @@ bf16::operator float() const {
 
 std::string_view name_of(DType dtype) {
   const auto place = static_cast<std::size_t>(dtype);
-  return place < names.size() ? names[place] : "?";
+  return place < names_of_types.size() ? names_of_types[place] : "?";
 }
 
 std::optional<DType> dtype_named(std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<DType>(found - names.begin());
+  const auto found = std::ranges::find(names_of_types, name);
+  if (found == names_of_types.end()) return std::nullopt;
+  return static_cast<DType>(found - names_of_types.begin());
 }
 
 }  // namespace weft

@@ -13,7 +13,7 @@ double number(std::int64_t count) {
   return static_cast<double>(count);
 }
 
-constexpr std::array<Feature, feature_count> list{{
+constexpr std::array<Feature, feature_count> known_features{{
     {"M", true, [](const Problem& p, const Device&) { return number(p.m); }},
     {"N", true, [](const Problem& p, const Device&) { return number(p.n); }},
     {"K", true, [](const Problem& p, const Device&) { return number(p.k); }},
@@ -47,14 +47,14 @@ DeviceNumbers device_numbers(const Target& target) {
 }
 
 std::span<const Feature> features() {
-  return list;
+  return known_features;
 }
 
 FeatureValues features_of(const ProblemSummary& problem, const DeviceNumbers& device) {
   FeatureValues values{};
   for (std::size_t i = 0; i < feature_count; ++i) {
-    const double value = list[i].of(problem, device);
-    values[i] = list[i].is_size ? std::log2(std::max(1.0, value)) : value;
+    const double value = known_features[i].of(problem, device);
+    values[i] = known_features[i].is_size ? std::log2(std::max(1.0, value)) : value;
   }
   return values;
 }

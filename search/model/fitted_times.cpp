@@ -11,26 +11,26 @@ namespace {
 
 enum Part : std::uint8_t { once, steps_alone, share_of_steps, share_alone, read, written, waves };
 
-constexpr std::array<std::string_view, time_part_count> names{"once",
-                                                              "steps",
-                                                              "share * steps",
-                                                              "share",
-                                                              "K * N",
-                                                              "M * N",
-                                                              "waves of 1 * steps",
-                                                              "waves of 1",
-                                                              "waves of 2 * steps",
-                                                              "waves of 2",
-                                                              "waves of 3 * steps",
-                                                              "waves of 3",
-                                                              "waves of 4 * steps",
-                                                              "waves of 4",
-                                                              "waves of 5 * steps",
-                                                              "waves of 5",
-                                                              "waves of 6 * steps",
-                                                              "waves of 6",
-                                                              "waves of 8 * steps",
-                                                              "waves of 8"};
+constexpr std::array<std::string_view, time_part_count> names_of_parts{"once",
+                                                                       "steps",
+                                                                       "share * steps",
+                                                                       "share",
+                                                                       "K * N",
+                                                                       "M * N",
+                                                                       "waves of 1 * steps",
+                                                                       "waves of 1",
+                                                                       "waves of 2 * steps",
+                                                                       "waves of 2",
+                                                                       "waves of 3 * steps",
+                                                                       "waves of 3",
+                                                                       "waves of 4 * steps",
+                                                                       "waves of 4",
+                                                                       "waves of 5 * steps",
+                                                                       "waves of 5",
+                                                                       "waves of 6 * steps",
+                                                                       "waves of 6",
+                                                                       "waves of 8 * steps",
+                                                                       "waves of 8"};
 
 using Gram = std::array<TimeParts, time_part_count>;
 using Chosen = std::array<bool, time_part_count>;
@@ -161,7 +161,7 @@ double to_four_digits(double number) {
 }  // namespace
 
 std::span<const std::string_view> part_names() {
-  return names;
+  return names_of_parts;
 }
 
 TileShape tile_shape(const Configuration& configuration) {

@@ -6,7 +6,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t fewest_records = 8;
-constexpr std::int64_t most = 64;
+constexpr std::int64_t most_registers_more = 64;
 constexpr std::int64_t bytes_of_a_register = 8;  ///< that is put aside: one store and one load
 
 bool is_point_of(const Space& space, const KnobValues& config) {
@@ -32,7 +32,7 @@ std::int64_t register_correction(const Space& space, const std::vector<StoredRec
   if (off.size() < fewest_records) return 0;
   const auto middle = off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2);
   std::ranges::nth_element(off, middle);
-  return std::clamp(*middle, -most, most);
+  return std::clamp(*middle, -most_registers_more, most_registers_more);
 }
 
 }  // namespace weft

@@ -117,7 +117,7 @@ struct CommandLine {
   TuneOptions options;
 };
 
-CommandLine read(const std::vector<std::string>& words) {
+CommandLine read_words(const std::vector<std::string>& words) {
   const auto refuse = [](const std::string& found) {
     throw UserError("a program that searches cannot read its arguments", "command line", found,
                     "--out FILE, and where they are wanted --device DEVICE, --target TARGET, --db FILE and "
@@ -158,7 +158,7 @@ Tuned tune(const Schedule& schedule, const std::string& device, const TuneOption
 int search_program(int count, char** arguments, const std::function<Schedule(const Target&)>& make,
                    CallPlace place) {
   return exit_code_of([&] {
-    const CommandLine line = read({arguments + 1, arguments + count});
+    const CommandLine line = read_words({arguments + 1, arguments + count});
     const Target& target = target_named(line.target, place);
     const Schedule schedule = make(target);
     if (schedule.target().name != target.name)

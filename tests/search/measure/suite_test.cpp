@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::string products = R"({
+const std::string whole_suite = R"({
  "suite": "small",
  "what": "ignored",
  "dtype": "f32",
@@ -36,7 +36,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Suite, Products) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(whole_suite, "s.json");
   EXPECT_EQ(suite.name, "small");
   EXPECT_EQ(suite.dtype, DType::f32);
   EXPECT_THAT(suite.sparsity, ElementsAre(0.9, 0.95));
@@ -68,7 +68,7 @@ TEST(Suite, ConvolutionsWithAndWithoutStrideAndPad) {
 }
 
 TEST(Suite, CasesAreEveryCombination) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(whole_suite, "s.json");
   const auto all = cases_of(suite);
   ASSERT_EQ(all.size(), 8U);
   EXPECT_EQ(all.back().problem.n, 1600);
@@ -84,18 +84,18 @@ TEST(Suite, CasesAreEveryCombination) {
 }
 
 TEST(Suite, DensitiesAreForTheSimulator) {
-  const std::string simulated = replaced(products, "\"sparsity\": [0.9, 0.95]", "\"density\": [0.1, 1]");
+  const std::string simulated = replaced(whole_suite, "\"sparsity\": [0.9, 0.95]", "\"density\": [0.1, 1]");
   const Suite suite = parse_suite(simulated, "s.json");
   EXPECT_TRUE(suite.simulated);
   EXPECT_THAT(suite.sparsity, ElementsAre(0.9, 0));
-  EXPECT_FALSE(parse_suite(products, "s.json").simulated);
+  EXPECT_FALSE(parse_suite(whole_suite, "s.json").simulated);
   EXPECT_THAT(error_of(replaced(simulated, "[0.1, 1]", "[0.1, 0]")), HasSubstr("above 0, up to 1"));
-  EXPECT_THAT(error_of(replaced(products, "\"sparsity\"", "\"density\": [0.1], \"sparsity\"")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"sparsity\"", "\"density\": [0.1], \"sparsity\"")),
               HasSubstr("stands beside"));
 }
 
 TEST(Suite, GroupsOfRows) {
-  const std::string grouped = replaced(products, "\"n_scale\": [1, 32]", "\"V\": [32, 64, 128]");
+  const std::string grouped = replaced(whole_suite, "\"n_scale\": [1, 32]", "\"V\": [32, 64, 128]");
   const Suite suite = parse_suite(grouped, "s.json");
   EXPECT_TRUE(suite.is_grouped());
   EXPECT_THAT(suite.group_rows, ElementsAre(32, 64, 128));
@@ -115,7 +115,7 @@ TEST(Suite, GroupsOfRows) {
 }
 
 TEST(Suite, GroupsOfASuiteWithoutAreRefused) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(whole_suite, "s.json");
   EXPECT_FALSE(suite.is_grouped());
   EXPECT_EQ(cases_of(suite).front().group_rows, 0);
   EXPECT_THROW(cases_of(suite, {{}, {}, {}, {64}}), UserError);
@@ -159,7 +159,7 @@ TEST(Suite, PatternsThatCannotBeAreRefused) {
   };
   SuiteSelection selection;
   selection.patterns = {"2:4"};
-  EXPECT_THAT(refusal(products, selection), HasSubstr("a suite with the field \"patterns\""));
+  EXPECT_THAT(refusal(whole_suite, selection), HasSubstr("a suite with the field \"patterns\""));
   selection.patterns = {"2:5"};
   EXPECT_THAT(refusal(patterned, selection), HasSubstr("no such pattern"));
   selection = {};
@@ -171,7 +171,7 @@ TEST(Suite, PatternsThatCannotBeAreRefused) {
 }
 
 TEST(Suite, ProblemsAreChosenByIdLabelAndSize) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(whole_suite, "s.json");
   EXPECT_EQ(cases_of(suite, {{"7"}, {0.9}, {1}, {}}).size(), 1U);
   EXPECT_EQ(cases_of(suite, {{"rn50"}, {0.9}, {1}, {}}).size(), 2U);
   const auto by_size = cases_of(suite, {{"512x2048x50"}, {0.9}, {32}, {}});
@@ -180,50 +180,50 @@ TEST(Suite, ProblemsAreChosenByIdLabelAndSize) {
 }
 
 TEST(Suite, ErrorsNameFieldAndLine) {
-  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"M\": -512")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"M\": 512", "\"M\": -512")),
               AllOf(HasSubstr("s.json, line 9"), HasSubstr("field \"M\": -512"), HasSubstr("from 1 to")));
-  EXPECT_THAT(error_of(replaced(products, ", \"N\": 50", "")),
+  EXPECT_THAT(error_of(replaced(whole_suite, ", \"N\": 50", "")),
               AllOf(HasSubstr("s.json, line 9, problem 2"), HasSubstr("field \"N\": it is missing")));
-  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"m\": 512")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"M\": 512", "\"m\": 512")),
               AllOf(HasSubstr("field \"m\": no field of a suite, and \"M\" is missing"),
                     HasSubstr("\"M\" in its place")));
-  EXPECT_THAT(error_of(replaced(products, "[0.9, 0.95]", "[0.9,\n 1.5]")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "[0.9, 0.95]", "[0.9,\n 1.5]")),
               AllOf(HasSubstr("line 6"), HasSubstr("field \"sparsity\": 1.5")));
-  EXPECT_THAT(error_of(replaced(products, "\"f32\"", "\"f8\"")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"f32\"", "\"f8\"")),
               AllOf(HasSubstr("line 4"), HasSubstr("\"f8\""), HasSubstr("bf16")));
-  EXPECT_THAT(error_of(replaced(products, "\"id\": 7", "\"id\": 1")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"id\": 7", "\"id\": 1")),
               AllOf(HasSubstr("line 9"), HasSubstr("a second time")));
-  EXPECT_THAT(error_of(replaced(products, "\"id\": 7", "\"M\": 3")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"id\": 7", "\"M\": 3")),
               AllOf(HasSubstr("line 9"), HasSubstr("field \"M\" twice")));
-  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"C\": 512")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"M\": 512", "\"C\": 512")),
               AllOf(HasSubstr("line 9"), HasSubstr("field \"F\"")));
-  EXPECT_THAT(error_of(replaced(products, "[1, 32]", "[]")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "[1, 32]", "[]")),
               AllOf(HasSubstr("line 6"), HasSubstr("n_scale")));
-  EXPECT_THAT(error_of(replaced(products, "\"sparsity\"", "\"zeros\"")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"sparsity\"", "\"zeros\"")),
               HasSubstr("field \"sparsity\": it is missing"));
   EXPECT_THAT(error_of(R"({"problems": [{"M": 64, "K": 96, "N": 32}]})"),
               HasSubstr("field \"suite\": it is missing, as are dtype, sparsity"));
-  EXPECT_THAT(error_of(replaced(products, "64, \"K\"", "64.5, \"K\"")), HasSubstr("field \"M\": 64.5"));
-  EXPECT_THAT(error_of(replaced(products, "\"M\": 64", "\"M\": 18446744073709551615")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "64, \"K\"", "64.5, \"K\"")), HasSubstr("field \"M\": 64.5"));
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"M\": 64", "\"M\": 18446744073709551615")),
               HasSubstr("field \"M\""));
 }
 
 TEST(Suite, WhatHoldsForAllProblemsStandsBesideThem) {
-  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"V\": 64, \"M\": 512")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"M\": 512", "\"V\": 64, \"M\": 512")),
               AllOf(HasSubstr("s.json, line 9, problem 2"), HasSubstr("field \"V\": 64"),
                     HasSubstr("the field beside \"problems\"")));
-  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"sparsity\": 0.5, \"M\": 512")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"M\": 512", "\"sparsity\": 0.5, \"M\": 512")),
               HasSubstr("the field beside \"problems\""));
 }
 
 /// Each would measure another problem than was written down.
 TEST(Suite, FieldsThatNobodyWouldReadAreRefused) {
-  EXPECT_THAT(error_of(replaced(products, "n_scale", "n_scales")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "n_scale", "n_scales")),
               AllOf(HasSubstr("field \"n_scales\""), HasSubstr("accepted: \"n_scale\"")));
   EXPECT_THAT(
-      error_of(replaced(products, "\"M\": 512", "\"stride\": 2, \"M\": 512")),
+      error_of(replaced(whole_suite, "\"M\": 512", "\"stride\": 2, \"M\": 512")),
       AllOf(HasSubstr("problem 2"), HasSubstr("field \"stride\": 2"), HasSubstr("a convolution, with C")));
-  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"op\": \"spmn\", \"M\": 512")),
+  EXPECT_THAT(error_of(replaced(whole_suite, "\"M\": 512", "\"op\": \"spmn\", \"M\": 512")),
               AllOf(HasSubstr("field \"op\": \"spmn\""), HasSubstr("\"spmm\", \"spmv\" or \"linear\"")));
   const std::string image = R"({"suite": "c", "dtype": "f32", "sparsity": [0.5], "problems": [
     {"C": 1, "F": 1, "H": 9, "W": 9, "R": 3, "S": 3, "stride": 2, "note": "kept"}]})";
@@ -237,7 +237,7 @@ TEST(Suite, OtherTextsAreRefused) {
   EXPECT_THAT(error_of(""), HasSubstr("no JSON"));
   EXPECT_THAT(error_of("[]"), HasSubstr("no object"));
   EXPECT_THAT(error_of("{\n\n]"), HasSubstr("line 3"));
-  EXPECT_THAT(error_of(products.substr(0, products.size() / 2)), HasSubstr("no JSON"));
+  EXPECT_THAT(error_of(whole_suite.substr(0, whole_suite.size() / 2)), HasSubstr("no JSON"));
   EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("at most 16 levels"));
   EXPECT_THROW(read_suite("no such file"), UserError);
 }

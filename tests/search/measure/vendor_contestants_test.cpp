@@ -16,9 +16,10 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-const char* const products = R"({"suite": "s", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [16],
+const char* const halves_products = R"({"suite": "s", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [16],
                                  "problems": [{"M": 64, "K": 96, "N": 24}]})";
-const char* const convolutions = R"({"suite": "c", "dtype": "f16", "sparsity": [0.5], "V": [8], "batch": [2],
+const char* const halves_convolutions =
+    R"({"suite": "c", "dtype": "f16", "sparsity": [0.5], "V": [8], "batch": [2],
                                      "problems": [{"C": 4, "F": 16, "H": 9, "W": 7, "R": 3, "S": 3}]})";
 
 std::vector<std::string> names_of(const std::vector<Contestant>& contestants) {
@@ -29,14 +30,15 @@ std::vector<std::string> names_of(const std::vector<Contestant>& contestants) {
 
 TEST(VendorContestants, OfWeightsInGroups) {
   const Libraries libraries(Device::cpu());
-  const auto all = vendor_contestants(parse_suite(products, "s.json"), libraries, DenseType::f16);
+  const auto all = vendor_contestants(parse_suite(halves_products, "s.json"), libraries, DenseType::f16);
   EXPECT_THAT(names_of(all), ElementsAre("cuBLAS f16", "cuBLAS f16, pruned weights", "cuSPARSE blocked ELL",
                                          "cuSPARSELt 2:4"));
   EXPECT_TRUE(all[0].own_weights);
   EXPECT_FALSE(all[1].own_weights);
   EXPECT_EQ(all[1].kind, ContestantKind::pruned);
-  EXPECT_THAT(names_of(vendor_contestants(parse_suite(convolutions, "c.json"), libraries, DenseType::f16)),
-              ElementsAre("cuDNN f16", "cuDNN f16, pruned weights"));
+  EXPECT_THAT(
+      names_of(vendor_contestants(parse_suite(halves_convolutions, "c.json"), libraries, DenseType::f16)),
+      ElementsAre("cuDNN f16", "cuDNN f16, pruned weights"));
 }
 
 TEST(VendorContestants, OfPatterns) {
@@ -63,7 +65,7 @@ TEST(VendorContestants, OfUnstructuredWeights) {
 }
 
 TEST(VendorContestants, WithoutLibrariesSayWhy) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(halves_products, "s.json");
   const Libraries libraries(Device::cpu());
   EXPECT_FALSE(libraries.cusparselt);
   const CaseResult result = measure(suite, cases_of(suite).front(), {}, Device::cpu(),
@@ -85,7 +87,7 @@ Contestant honest(const std::string& name, std::function<Workload(const SuiteCas
 }
 
 TEST(VendorContestants, AreComparedWithTheReferenceOfTheirOwnWeights) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(halves_products, "s.json");
   const SuiteCase half = cases_of(suite)[0];
   const Workload of_the_case = make_workload(half, suite.dtype, {});
   const auto of_case = [&](const Workload&) -> const WeightMatrix& { return of_the_case.matrix; };
@@ -105,7 +107,7 @@ TEST(VendorContestants, AreComparedWithTheReferenceOfTheirOwnWeights) {
 }
 
 TEST(VendorContestants, OwnWeights) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(halves_products, "s.json");
   SuiteCase chosen = cases_of(suite)[1];
   const Workload workload = make_workload(chosen, suite.dtype, {});
   const Workload dense = with_dense_weights(chosen, workload);
@@ -123,7 +125,7 @@ TEST(VendorContestants, OwnWeights) {
 }
 
 TEST(VendorContestants, ACaseThatCannotHaveTheirWeightsSaysWhy) {
-  const Suite suite = parse_suite(products, "s.json");
+  const Suite suite = parse_suite(halves_products, "s.json");
   const CaseResult result = measure(suite, cases_of(suite)[1], {}, Device::cpu(),
                                     {honest("2:4", with_two_of_four_weights)}, {3, 1});
   EXPECT_FALSE(result.entries[0].timed());
@@ -146,7 +148,7 @@ TEST(VendorContestants, RecipesEnterByTheirElementType) {
 }
 
 TEST(VendorContestants, RecipesEnterByTheirWeights) {
-  const Suite grouped = parse_suite(products, "s.json");
+  const Suite grouped = parse_suite(halves_products, "s.json");
   for (const MeasuredRecipe& recipe : measured_recipes()) {
     const bool expected = recipe.weights == RecipeWeights::any || recipe.weights == RecipeWeights::grouped;
     EXPECT_EQ(recipe.is_for(grouped), expected) << recipe.name;

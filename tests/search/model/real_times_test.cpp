@@ -71,8 +71,8 @@ void add(TimingTable& table, const Row& row) {
   if (known == table.configurations.end())
     known = table.configurations.insert(table.configurations.end(), configuration);
   const auto at = static_cast<std::size_t>(known - table.configurations.begin());
-  constexpr double none = std::numeric_limits<double>::infinity();
-  if (problem->microseconds.size() <= at) problem->microseconds.resize(at + 1, none);
+  constexpr double never_ran = std::numeric_limits<double>::infinity();
+  if (problem->microseconds.size() <= at) problem->microseconds.resize(at + 1, never_ran);
   problem->microseconds[at] = std::min(problem->microseconds[at], 1000 * std::stod(row.at("spmm_time")));
 }
 
