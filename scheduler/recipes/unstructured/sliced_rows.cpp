@@ -13,7 +13,6 @@ namespace {
 
 using bounds::power_of_two_from;
 using recipe_knobs::lanes_of_warp, recipe_knobs::most_warps;
-constexpr std::int64_t bytes_of_vector = 16;
 constexpr std::int64_t least_warps = 8;           ///< a block has so many
 constexpr std::int64_t loads_of_all_warps = 220;  ///< a row that takes so many is shared by all warps
 
@@ -48,7 +47,7 @@ class RowsInLanes {
  private:
   /// Blocks of columns go around all, vectors of them, one beside the other, innermost.
   void add_columns(std::vector<LoopName>& order) {
-    const std::int64_t elements = std::min(bytes_of_vector / problem_.bytes, cut_.columns);
+    const std::int64_t elements = std::min(bytes_of_slice_load / problem_.bytes, cut_.columns);
     const auto [column_blocks, columns] = schedule_.split(LoopName(problem_.column), cut_.columns);
     order.insert(order.begin(), column_blocks);
     schedule_.bind(column_blocks, block_x);
@@ -92,8 +91,7 @@ std::string why_no_few_columns(const Algorithm& algorithm, FewColumns& found) {
   }
   const Extent width = loops.columns.empty() ? Extent(1) : extent_of(algorithm, loops.columns.front());
   if (!width.is_static()) return "a launch says how many columns there are";
-  found = {.row = loops.rows,
-           .column = loops.columns.empty() ? "" : loops.columns.front(),
+  found = {.column = loops.columns.empty() ? "" : loops.columns.front(),
            .dense = loops.dense,
            .rows = sparse->shape.front().value,
            .inner = sparse->shape.back().value,
@@ -105,7 +103,7 @@ std::string why_no_few_columns(const Algorithm& algorithm, FewColumns& found) {
 
 SlicedRows chosen_for(const SlicedRows& knobs, const FewColumns& problem, const Target& target) {
   SlicedRows chosen = knobs;
-  const std::int64_t of_load = bytes_of_vector / problem.bytes;
+  const std::int64_t of_load = bytes_of_slice_load / problem.bytes;
   if (chosen.columns == 0) {
     chosen.columns = std::min(power_of_two_from(problem.columns), of_load);
     const auto fits = [&] {
@@ -119,11 +117,14 @@ SlicedRows chosen_for(const SlicedRows& knobs, const FewColumns& problem, const 
     // Of long rows all warps that a block has, of short ones no more than there are loads for.
     const std::int64_t loads = problem.stored / std::max<std::int64_t>(1, problem.rows) / chosen.places;
     const std::int64_t most = loads >= loads_of_all_warps ? most_warps : most_warps / 2;
-    chosen.groups = std::clamp<std::int64_t>(power_of_two_from(loads / 2), 1,
-                                             most / std::max<std::int64_t>(1, chosen.slices));
+    const std::int64_t room = most / std::max<std::int64_t>(1, chosen.slices);
+    chosen.groups = std::min(power_of_two_from(loads / 2), std::max<std::int64_t>(1, room));
   }
   if (chosen.slices == 0) chosen.slices = std::max<std::int64_t>(1, least_warps / chosen.groups);
-  if (chosen.turns == 0) chosen.turns = 1;
+  if (chosen.turns == 0) {
+    const std::int64_t slices = ceil_divide(problem.rows, lanes_of_warp);
+    chosen.turns = std::max<std::int64_t>(1, ceil_divide(slices, chosen.slices * recipe_knobs::most_blocks));
+  }
   return chosen;
 }
 

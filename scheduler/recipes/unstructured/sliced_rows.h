@@ -41,17 +41,20 @@ WEFT_KNOB_REFUSED(sliced_rows,
 
 /// What the recipe knows of a problem.
 struct FewColumns {
-  std::string row = {}, column = {}, dense = {};  ///< loops and the dense operand; no column: a vector
-  std::int64_t rows = 0, inner = 0;               ///< the weights are [rows, inner]
-  std::int64_t stored = 0;                        ///< entries
-  std::int64_t columns = 1;                       ///< the dense operand has so many
-  std::int64_t bytes = 4;                         ///< an element of it takes so many
+  std::string column = {}, dense = {};  ///< a loop and the dense operand; no loop of columns: a vector
+  std::int64_t rows = 0, inner = 0;     ///< the weights are [rows, inner]
+  std::int64_t stored = 0;              ///< entries
+  std::int64_t columns = 1;             ///< the dense operand has so many
+  std::int64_t bytes = 4;               ///< an element of it takes so many
   std::int64_t bytes_of_sum = 4;
 };
 
 /// Why the recipe does not take the algorithm; nothing where it does, and then `found` is set but for
 /// `stored`.
 std::string why_no_few_columns(const Algorithm& algorithm, FewColumns& found);
+
+/// Bytes of values, or of a row of the dense operand, that a lane reads at once.
+inline constexpr std::int64_t bytes_of_slice_load = 16;
 
 /// What a block takes, for numbers and for expressions over knobs.
 template <class Number>

@@ -17,7 +17,6 @@ constexpr auto sliced_rows_list = list_of(
     knob_of<&SlicedRows::groups>("groups", most_warps), knob_of<&SlicedRows::slices>("slices", most_warps),
     knob_of<&SlicedRows::turns>("turns", most_tile), knob_of<&SlicedRows::places>("places", most_of_lane));
 
-constexpr std::int64_t bytes_of_load = 16;
 constexpr std::int64_t most_columns_of_slices = 64;  ///< for more, others have lanes beside one another
 
 std::string why_no_slices(const SpaceProblem& problem, const Target& target) {
@@ -57,9 +56,11 @@ RecipeChoices choices_of_slices(const SpaceProblem& problem, PackedWeights&, con
   limits.sum_at_most("registers", "32-bit registers of a thread", "registers",
                      {{"sums", v("columns")}, {"addresses", reserved_registers}},
                      registers_there(target, options, shape.threads()));
+  limits.at_most("grid y", "blocks of rows", "blocks", ir::ceil_divide(slices, v("slices") * v("turns")),
+                 most_blocks);
   choices.limits = limits.take();
   Conditions worth;
-  const std::int64_t of_load = bytes_of_load / found.bytes;
+  const std::int64_t of_load = bytes_of_slice_load / found.bytes;
   worth.at_most("columns there are", "columns of a block, which a load reads", "columns", v("columns"),
                 std::min(width, of_load));
   worth.at_most("columns", "columns of a block, so that weights are read seldom", "columns",
@@ -87,7 +88,7 @@ std::optional<KnobValues> choose_slices(const Algorithm& algorithm,
 
 using namespace bounds;
 
-/// The times below are fitted to 370 kernels of 44 problems on an H200 (docs/measurements/choice.md). Cycles
+/// The times below are fitted to 345 kernels of 44 problems on an H200 (docs/measurements/choice.md). Cycles
 /// in which the banks of shared memory answer a warp whose lanes ask for rows by chance: for a word each
 /// sooner than other instructions are issued, for 16 bytes a quarter of a warp at a time.
 double cycles_of_gather(double bytes) {
@@ -135,7 +136,7 @@ Bound time_of_slices(const ProblemSummary& problem, const KnobValues& point, con
   // Instructions of an entry, and for each of its columns. Places beyond a vector of 16 bytes lie apart for
   // the lanes of a warp.
   constexpr double of_entry = 14, of_column = 1.6, issued = 4, apart = 0.7;
-  const double vectors = std::max(1.0, places * static_cast<double>(sizes.bytes) / bytes_of_load);
+  const double vectors = std::max(1.0, places * static_cast<double>(sizes.bytes) / bytes_of_slice_load);
   parts.add(Resource::units, cycles * (of_entry + of_column * width) / issued * (1 + apart * (vectors - 1)));
   // A warp waits for one load after the other of its share.
   constexpr double of_near = 0.123, of_far = 0.48, of_product = 0.0114;
