@@ -1,7 +1,8 @@
-# Compiles SOURCE with COMPILER, without output, and compares what happens with what the file states. Then compiles it as
-# its fix makes it, in the folder FIXED. What weft's headers say stands compiled in the folder HEADERS.
+# Compiles SOURCE and compares what happens with what the file states. A program with flags of its own is then compiled as
+# its fix makes it, in the folder FIXED; check_fixes.cmake compiles the others.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/read_program.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/compile_program.cmake)
 
 read_program(${SOURCE})
 file(STRINGS ${SOURCE} legal REGEX "^// legal$")
@@ -15,26 +16,8 @@ if(expected AND NOT fixes)
   complain("${SOURCE} states no fix: it needs a line `// fix: TEXT`, the line that replaces the one with `// here`")
 endif()
 
-string(REPLACE "|" ";" directories "${INCLUDES}")
-list(TRANSFORM directories PREPEND "-I")
-file(STRINGS ${SOURCE} included REGEX "^#include <weft/")
-list(FILTER included EXCLUDE REGEX "<weft/dsl/")
-set(header ${HEADERS}/language.h)
-if(included)
-  set(header ${HEADERS}/everything.h)
-endif()
-function(compile source)
-  set(compiled_headers)
-  if(NOT ARGN)  # with the flags of a program they would not fit
-    set(compiled_headers -include ${header})
-  endif()
-  execute_process(COMMAND ${COMPILER} -std=c++20 ${ARGN} -fsyntax-only ${directories} ${compiled_headers} ${source}
-                  RESULT_VARIABLE result ERROR_VARIABLE text OUTPUT_VARIABLE text)
-  set(result "${result}" PARENT_SCOPE)
-  set(text "${text}" PARENT_SCOPE)
-endfunction()
-
-compile(${SOURCE} ${flags})
+header_of(${SOURCE} header)
+compile(${SOURCE} ${header} ${flags})
 if(legal)
   if(NOT result EQUAL 0)
     complain("${SOURCE} is legal but does not compile:\n${text}")
@@ -69,9 +52,6 @@ foreach(phrase IN LISTS named)
   require_phrase("${lines}" "${phrase}" "The line of check_rules" ${SOURCE})
 endforeach()
 
-cmake_path(GET SOURCE FILENAME file)
-file(WRITE ${FIXED}/${file} "${fixed}")
-compile(${FIXED}/${file} ${fixed_flags})
-if(NOT result EQUAL 0)
-  complain("With its fix ${SOURCE} does not compile:\n${text}")
+if(flags OR fixed_flags)
+  check_fix(${SOURCE})
 endif()
