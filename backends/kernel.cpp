@@ -96,6 +96,8 @@ void make_cpu_code(Kernel::State& state) {
   if (!is_named && std::ranges::find(here, state.target.processor) == here.end()) return;
   llvm_backend::CpuOptions options;
   options.processor = state.options.processor;
+  // Whoever asks for an oracle runs it a few times, beside a reference that is slower than any code.
+  if (state.options.by_meaning && state.schedule.target().is_gpu()) options.optimization = 0;
   state.cpu = llvm_backend::compile_for_cpu(state.lowered, options);
 }
 
