@@ -71,15 +71,17 @@ ThreadProgram program(const std::string& name, std::vector<ir::BufferRef> buffer
   return result;
 }
 
-std::vector<Array> run(const ThreadProgram& thread_program, std::vector<Array> arrays,
-                       const std::vector<std::int64_t>& extents, const std::vector<double>& scalars,
-                       bool fuses) {
+CodeOfEveryProcessor::CodeOfEveryProcessor(const ThreadProgram& program) {
+  for (const std::string& processor : llvm_backend::processors_of_this_machine())
+    codes_.emplace_back(processor, llvm_backend::compile_for_cpu(program, {.processor = processor}));
+}
+
+std::vector<Array> CodeOfEveryProcessor::run(const std::vector<Array>& arrays,
+                                             const std::vector<std::int64_t>& extents,
+                                             const std::vector<double>& scalars, bool fuses) const {
   std::vector<Array> native;
   std::vector<Array> unfused;
-  for (const std::string& processor : llvm_backend::processors_of_this_machine()) {
-    llvm_backend::CpuOptions options;
-    options.processor = processor;
-    const auto code = llvm_backend::compile_for_cpu(thread_program, options);
+  for (const auto& [processor, code] : codes_) {
     std::vector<Array> copy = arrays;
     std::vector<void*> pointers;
     for (Array& array : copy) pointers.push_back(array.data());
@@ -89,10 +91,16 @@ std::vector<Array> run(const ThreadProgram& thread_program, std::vector<Array> a
     if (expected.empty()) expected = copy;
     for (std::size_t i = 0; i < copy.size(); ++i) {
       EXPECT_EQ(0, std::memcmp(copy[i].data(), expected[i].data(), copy[i].bytes()))
-          << processor << " gives other bits in argument " << i << " of " << thread_program.program.name;
+          << processor << " gives other bits in argument " << i << " of " << code.program().program.name;
     }
   }
   return native;
+}
+
+std::vector<Array> run(const ThreadProgram& thread_program, const std::vector<Array>& arrays,
+                       const std::vector<std::int64_t>& extents, const std::vector<double>& scalars,
+                       bool fuses) {
+  return CodeOfEveryProcessor(thread_program).run(arrays, extents, scalars, fuses);
 }
 
 Array numbers(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {

@@ -7,6 +7,7 @@
 #include <weft/scheduler/passes/lower.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::testing {
@@ -30,10 +31,21 @@ ir::BufferRef local(const std::string& name, DType dtype, std::vector<ir::Expr> 
 ThreadProgram program(const std::string& name, std::vector<ir::BufferRef> buffers, ir::Stmt body,
                       std::vector<std::string> extents = {}, int index_bits = 32);
 
-/// Runs on every processor level of this machine, each on its own copy of the arrays; all must agree to the
-/// last bit unless the program fuses products and sums, which x86-64 and x86-64-v2 do not. Gives the arrays
-/// as "native" left them.
-std::vector<Array> run(const ThreadProgram& program, std::vector<Array> arrays,
+/// A program compiled for every processor level of this machine.
+class CodeOfEveryProcessor {
+ public:
+  explicit CodeOfEveryProcessor(const ThreadProgram& program);
+  /// Runs on each, on its own copy of the arrays; all must agree to the last bit unless the program fuses
+  /// products and sums, which x86-64 and x86-64-v2 do not. Gives the arrays as "native" left them.
+  std::vector<Array> run(const std::vector<Array>& arrays, const std::vector<std::int64_t>& extents = {},
+                         const std::vector<double>& scalars = {}, bool fuses = false) const;
+
+ private:
+  std::vector<std::pair<std::string, llvm_backend::CpuCode>> codes_;
+};
+
+/// The same for a program that runs once.
+std::vector<Array> run(const ThreadProgram& program, const std::vector<Array>& arrays,
                        const std::vector<std::int64_t>& extents = {}, const std::vector<double>& scalars = {},
                        bool fuses = false);
 
