@@ -172,11 +172,16 @@ void each_case(const std::vector<std::int64_t>& sizes, const Check& check) {
   }
 }
 
+/// Unscheduled a third of them, in which each format has each size.
 TEST(BlockFormatPrograms, RunOnTheCpu) {
-  each_case({8, 32, 128}, [](const Problem& problem, const std::shared_ptr<const SparseTensor>& weights) {
+  int number = 0;
+  each_case({8, 32, 128}, [&](const Problem& problem, const std::shared_ptr<const SparseTensor>& weights) {
     KernelOptions options;
     options.threads = 2;
-    expect_right(Schedule(problem.algorithm, weights, target_named("cpu")), Device::cpu(), problem, options);
+    if ((number + number / 27) % 3 == 0)
+      expect_right(Schedule(problem.algorithm, weights, target_named("cpu")), Device::cpu(), problem,
+                   options);
+    ++number;
     expect_right(default_schedule(problem.algorithm, weights, target_named("cpu")), Device::cpu(), problem,
                  options);
   });

@@ -11,6 +11,7 @@
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -184,12 +185,15 @@ TEST(TensorKernels, AsCudaSource) {
       64, 300, 200, 72, DType::f16, Emitter::cuda);
 }
 
-/// The recipe itself, at sizes that nothing divides.
+/// The recipe itself, at sizes that nothing divides. Every two sizes meet, and every group of rows and
+/// target.
 TEST(TensorKernels, RecipeAtOddSizes) {
+  constexpr std::array<std::int64_t, 4> all_columns{1, 9, 64, 136};
   int number = 0;
   for (const std::int64_t rows : {1, 33, 129, 200}) {
     for (const std::int64_t depth : {7, 65, 200}) {
-      for (const std::int64_t columns : {1, 9, 64, 136}) {
+      for (int half = 0; half < 2; ++half) {
+        const std::int64_t columns = all_columns.at((number / 2 + 2 * half) % 4);
         const char* target = number % 3 == 0 ? "sm_90a" : number % 3 == 1 ? "sm_80" : "sm_75";
         const std::int64_t group = std::int64_t{16} << number % 5;
         ++number;
