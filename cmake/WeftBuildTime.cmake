@@ -4,6 +4,12 @@ if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
+# GCC looks for memory to use again whenever what it holds has doubled beyond 128 MB, which is a tenth of its time. From half
+# a gigabyte on, the largest file takes 1.3 GB in place of 1.2.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
+endif()
+
 set(weft_standard_headers
   <algorithm> <array> <bit> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <span> <string>
   <string_view> <tuple> <utility> <variant> <vector>)
