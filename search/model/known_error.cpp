@@ -125,10 +125,12 @@ double time_of_copying(const ProblemSummary& problem, std::string_view recipe, c
     return across ? usual * (ceilings.launch_microseconds + elements * bytes / ceilings.bytes_a_second * 1e6)
                   : 0;
   };
-  const bool images = problem.images_across && uses_tensor_cores(recipe), aligns = is_of_groups(recipe);
+  const bool images = (problem.images_across && uses_tensor_cores(recipe)) ||
+                      (problem.images_fill_warps && recipe == "sparsert");
+  const bool aligns = is_of_groups(recipe);
   return of(problem.input_across || images || (aligns && problem.input_unaligned),
             static_cast<double>(problem.dense_elements)) +
-         of(problem.output_across || images || (aligns && problem.output_unaligned),
+         of(problem.output_transposed || images || (aligns && problem.output_unaligned),
             static_cast<double>(problem.m) * static_cast<double>(problem.n));
 }
 

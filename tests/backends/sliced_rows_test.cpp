@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-using testing::HasSubstr;
+using testing::HasSubstr, testing::Not;
 
 WEFT_INDEX(m);
 WEFT_INDEX(n);
@@ -54,7 +54,8 @@ TEST(SlicedRows, Knobs) {
   for (const SlicedRows& knobs :
        {SlicedRows{.columns = 1}, SlicedRows{.columns = 4, .groups = 8}, SlicedRows{.slices = 2, .turns = 2},
         SlicedRows{.columns = 2, .groups = 16, .slices = 2}, SlicedRows{.turns = 4, .places = 16},
-        SlicedRows{.columns = 16, .groups = 2, .places = 4}, SlicedRows{.slices = 24}})
+        SlicedRows{.columns = 16, .groups = 2, .places = 4}, SlicedRows{.slices = 24}, SlicedRows{.parts = 3},
+        SlicedRows{.columns = 1, .slices = 2, .turns = 2, .parts = 16}})
     test::expect_exact(of(matrix, spmm_algorithm(200, 150, 5, DType::f32), knobs));
 }
 
@@ -71,6 +72,16 @@ TEST(SlicedRows, OperandsAcross) {
     const Tensor<f32, 2> x("X", {columns, 70}), y("Y", {columns, 50});
     test::expect_exact(of(matrix, algorithm("linear", y(n, m) = sum(k, w(m, k) * x(n, k)))));
   }
+}
+
+/// Blocks share rows that are long and few.
+TEST(SlicedRows, FewLongRows) {
+  const auto parts = [](std::int64_t rows, std::int64_t inner) {
+    return of(layer(rows, inner, 0.1), spmm_algorithm(rows, inner, 1, DType::f32)).cpp();
+  };
+  EXPECT_THAT(parts(70, 1000), HasSubstr("second_pass"));
+  EXPECT_THAT(parts(70, 800), Not(HasSubstr("second_pass")));
+  test::expect_exact(of(layer(70, 1000, 0.1), spmm_algorithm(70, 1000, 2, DType::f32)));
 }
 
 /// What other columns and lines cannot be had of: each says why.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The kernels of the recipe sliced_rows against the f64 reference: few columns of all types, odd sizes, uneven rows, cuts
-# and epilogues; and products of row groups with an odd number of columns, whose operands are aligned first.
+# and epilogues; products of row groups with an odd number of columns, whose operands are aligned first; and layers of
+# few columns as frameworks have them, whose results the kernel writes across.
 #   tests/gpu/sliced_rows_kernels.sh build/release/weft [JOBS [DEVICE [SECONDS]]]
 # After SECONDS (default 540) nothing is begun. Prints what is wrong, then "N right, M wrong, K too late"; exits 1 when
 # something is.
@@ -13,7 +14,7 @@ deadline=$(($(date +%s) + ${4:-540}))
 . "$(dirname "$0")/verify_cases.sh"
 
 made() { echo "--weights made:M=$1,K=$2,$3"; } # rows, columns, how
-knobs=("" ":groups=1" ":groups=32" ":columns=1" ":slices=2,turns=2" ":groups=4,slices=3,turns=3" ":places=16" ":columns=4,places=4,groups=8")
+knobs=("" ":groups=1" ":groups=32" ":columns=1" ":slices=2,turns=2" ":groups=4,slices=3,turns=3" ":places=16" ":columns=4,places=4,groups=8" ":parts=16" ":columns=1,slices=2,turns=2,parts=5")
 epilogues=("" "--alpha -1.5 --beta 0.5 --c random:9 --activation relu" "--bias random:4 --activation gelu")
 turn=0
 few_columns() {
@@ -37,6 +38,15 @@ aligned() {
   done
 }
 
-{ few_columns; aligned; } | grep -E -- "${ONLY:-.}" >"$work/cases"
+across() {
+  for n in 2 7 8 33 64 100; do
+    echo "--op linear --dtype f16 --format shfl_bw:V=64 --n $n --layout nk --recipe shfl_bw ${epilogues[2]} $(made 640 1000 sparsity=0.75,V=64)"
+    echo "--op linear --dtype bf16 --format n_m --n $n --layout nk --recipe v_n_m $(made 1025 516 of=4)"
+    echo "--op linear --dtype f16 --format column_quads --n $n --layout nk --recipe v_n_m $(made 131 77 sparsity=0.9)"
+    echo "--op linear --dtype f32 --format csr --n $n --layout nk --recipe sparsert ${epilogues[2]} $(made 300 777 sparsity=0.9)"
+  done
+}
+
+{ few_columns; aligned; across; } | grep -E -- "${ONLY:-.}" >"$work/cases"
 verify_cases "$work/cases" "$jobs" >"$work/said"
 count_cases "$work/said"

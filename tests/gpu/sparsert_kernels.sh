@@ -44,6 +44,7 @@ images=(
   "--image 11x12 --pad 4x0 --stride 3x1 --layout nhwc" "--image 17x15 --pad 8 --stride 3 --dilation 1x3"
   "--image 7x7 --pad 5 --stride 1x2 --beta 0.5 --c random:3 --bias random:2" "--image 56x55 --pad 1"
   "--image 15x33 --pad 2 --dilation 1x2 --batch 2 --alpha 2 --activation gelu"
+  "--image 9x7 --pad 1 --layout nhwc --batch 32" "--image 8x31 --stride 2 --layout nhwc --batch 64"
 )
 
 number_of_width=0 number_of_form=0 number_of_epilogue=0 number_of_image=0 number_of_image_form=0

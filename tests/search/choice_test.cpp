@@ -165,7 +165,7 @@ TEST(Choice, OperandsToTransposeCostTimeAndAreNoGroundForAVerdict) {
   WEFT_INDEX(n);
   WEFT_INDEX(k);
   const Tensor<f32, 2, sparse> A("A", {512, 2048});
-  const Tensor<f32, 2> B("B", {2048, 256}), C("C", {512, 256}), X("X", {256, 2048}), Y("Y", {256, 512});
+  const Tensor<f32, 2> B("B", {2048, 512}), C("C", {512, 512}), X("X", {512, 2048}), Y("Y", {512, 512});
   const WeightMatrix weights = unstructured(0.9, DType::f32);
   const auto time_of = [&](const Algorithm& algorithm) {
     const Choice choice = choose(algorithm, weights, target_named("sm_90a"));

@@ -105,6 +105,12 @@ class Choices {
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
     if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
+    if (target_.name == "sm_90a" && pairs_) {
+      list.where(by_warpgroups);
+      list.at_most("rows of a warpgroup", "rows that one sums of a tile that two could share", "rows",
+                   v("warp_m"), ir::maximum(64, v("tile_m") / 2));
+      list.everywhere();
+    }
     if (columns_.is_static()) {
       list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
                    std::max<std::int64_t>(64, 2 * columns_.value - 1));

@@ -14,6 +14,16 @@ bool lies_across(const Operand& operand, const TensorAccess& access, const std::
   return first != nullptr && last != nullptr && *first == columns && *last != columns;
 }
 
+/// Fewer results than these are written one by one sooner than another kernel begins
+/// (docs/measurements/choice.md).
+constexpr std::int64_t least_results_to_align = std::int64_t{1} << 19;
+constexpr std::int64_t least_results_to_transpose = std::int64_t{3} << 16;
+
+bool has_results(const Algorithm& algorithm, const ProductLoops& loops, std::int64_t least) {
+  const Extent rows = extent_of(algorithm, loops.rows), columns = extent_of(algorithm, loops.columns);
+  return !rows.is_static() || !columns.is_static() || rows.value * columns.value >= least;
+}
+
 /// The operand whose first dimension alone the index counts.
 bool is_outermost(const Operand& operand, const TensorAccess& access, const std::string& index) {
   if (!operand.strides.empty() || access.indices.size() < 2) return false;
@@ -46,6 +56,18 @@ bool transposes_images(const Algorithm& algorithm) {
   });
 }
 
+bool images_fill_warps(const Algorithm& algorithm) {
+  constexpr std::int64_t lanes_of_warp = 32;
+  if (!transposes_images(algorithm)) return false;
+  const std::string& images = *algorithm.output.indices.front().plain();
+  const std::string* innermost = algorithm.output.indices.back().plain();
+  const std::vector<std::string> pixels = gathered_product(algorithm).columns;
+  const bool has_channels_innermost =
+      innermost != nullptr && std::ranges::find(pixels, *innermost) == pixels.end();
+  return has_channels_innermost && extent_of(algorithm, images).is_multiple_of(lanes_of_warp) &&
+         extent_of(algorithm, pixels.back()).value < lanes_of_warp;
+}
+
 std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
   std::vector<std::string> names;
   if (transposes_images(algorithm))
@@ -59,7 +81,8 @@ std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
       names.push_back(operand.name);
   }
   const Operand& output = algorithm.operands[algorithm.output.operand];
-  if (lies_across(output, algorithm.output, loops.columns) && !algorithm.reads_output())
+  if (has_results(algorithm, loops, least_results_to_transpose) &&
+      lies_across(output, algorithm.output, loops.columns) && !algorithm.reads_output())
     names.push_back(output.name);
   return names;
 }
@@ -90,7 +113,8 @@ std::vector<std::string> operands_to_align(const Algorithm& algorithm) {
     const Operand& operand = algorithm.operands[factor.operand];
     if (operand.name == loops.dense && is_unaligned(factor)) names.push_back(operand.name);
   }
-  if (is_unaligned(algorithm.output) && !algorithm.reads_output())
+  if (has_results(algorithm, loops, least_results_to_align) && is_unaligned(algorithm.output) &&
+      !algorithm.reads_output())
     names.push_back(algorithm.operands[algorithm.output.operand].name);
   return names;
 }

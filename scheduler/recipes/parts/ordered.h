@@ -13,19 +13,23 @@ namespace weft {
 
 /// The operands of a product C[m, n] = sum of A[m, k] B[k, n] that a recipe's kernel does not take as they
 /// lie: matrices [n, k] of the input and [n, m] of the output. Of one column they lie beside one another
-/// either way.
+/// either way, and a few results the kernel writes one by one (docs/measurements/choice.md).
 std::vector<std::string> operands_to_transpose(const Algorithm& algorithm);
 
 /// Whether a convolution has so many images, one behind the other, that recipes for tensor cores have them
 /// innermost, where the pixels of all images that a weight multiplies lie beside one another.
 bool transposes_images(const Algorithm& algorithm);
 
+/// Whether the images of such a convolution fill warps where the pixels of a line do not, and its channels
+/// lie innermost, as lanes do not read them: then kernels of unstructured weights have images innermost, too.
+bool images_fill_warps(const Algorithm& algorithm);
+
 /// The loops of gathered_product() in the order in which their elements lie once operands are transposed.
 GatheredProduct ordered_product(const Algorithm& algorithm);
 
 /// The operands of a product whose rows are no multiple of four bytes and lie as the kernel has them: what
-/// recipes would copy to shared memory element by element, they have aligned first. Words are faster read
-/// where they lie (docs/measurements/choice.md).
+/// recipes would copy to shared memory element by element, they have aligned first; and the result where
+/// there is much of it. Words are faster read where they lie (docs/measurements/choice.md).
 std::vector<std::string> operands_to_align(const Algorithm& algorithm);
 
 /// Whether the dense input is transposed or aligned: rows of its copy begin at multiples of 16 bytes.

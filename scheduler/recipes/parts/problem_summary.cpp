@@ -116,6 +116,7 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
   }
   summary.images_across = transposes_images(algorithm);
+  summary.images_fill_warps = images_fill_warps(algorithm);
   const std::string inner = product_loops(algorithm).columns;
   if (!inner.empty() && summary.n > 1) {
     summary.output_across = ends_otherwise(algorithm.output, inner);
@@ -123,12 +124,13 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
       if (algorithm.operands[factor.operand].storage != Storage::sparse)
         summary.input_across = ends_otherwise(factor, inner);
   }
-  const std::vector<std::string> aligned = operands_to_align(algorithm);
-  const auto is_aligned = [&](const Operand& operand) {
-    return std::ranges::find(aligned, operand.name) != aligned.end();
+  const auto is_one_of = [](const std::vector<std::string>& names, const Operand& operand) {
+    return std::ranges::find(names, operand.name) != names.end();
   };
-  summary.input_unaligned = is_aligned(algorithm.operands[dense_operand(algorithm)]);
-  summary.output_unaligned = is_aligned(output);
+  const std::vector<std::string> aligned = operands_to_align(algorithm);
+  summary.input_unaligned = is_one_of(aligned, algorithm.operands[dense_operand(algorithm)]);
+  summary.output_unaligned = is_one_of(aligned, output);
+  summary.output_transposed = summary.output_across && is_one_of(operands_to_transpose(algorithm), output);
   const RowLengths lengths = row_lengths(weights);
   summary.row_mean = lengths.mean;
   summary.row_variation = lengths.variation;

@@ -17,8 +17,10 @@ struct ProblemSummary {
   bool convolution = false;
   bool input_across = false;        ///< a product's dense operand is [n, k]: columns lie apart in memory
   bool output_across = false;       ///< likewise its result, [n, m]
+  bool output_transposed = false;   ///< recipes transpose it: they leave a few results to the kernel
   bool input_unaligned = false;     ///< recipes of row groups align a product's dense operand
   bool output_unaligned = false;    ///< likewise its result
+  bool images_fill_warps = false;   ///< recipes for unstructured weights transpose images and results
   bool images_across = false;       ///< recipes for tensor cores transpose images and results
   std::int64_t stored = 0;          ///< weights that are not pruned
   std::int64_t dense_elements = 0;  ///< elements of the dense operand: k * n, or the pixels of the images

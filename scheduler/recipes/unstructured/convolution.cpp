@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
@@ -103,6 +104,8 @@ ConvolutionLoops convolution_loops(const Algorithm& algorithm) {
   for (const std::string& name : others) {
     if (!extent_of(algorithm, name).is_static()) return {};
   }
+  // Images that fill warps are to them what pixels of a line are: each line of an image is an image then.
+  if (images_fill_warps(algorithm)) std::ranges::rotate(others, others.begin() + 1);
   if (extent_of(algorithm, others.back()).value > most_pixels) return {};
   loops.pixels = others.back();
   loops.lines = others[others.size() - 2];
@@ -125,7 +128,9 @@ Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseT
   const std::string sum = sum_loop(algorithm);
   const std::string dense = algorithm.operands[dense_operand(algorithm)].name;
   if (auto dealt = dealt_to_blocks(*weights, cut.rows, image.order(knobs.order))) weights = std::move(dealt);
-  Schedule result(std::move(algorithm), std::move(weights), target);
+  Schedule result = images_fill_warps(algorithm)
+                        ? ordered_schedule(std::move(algorithm), std::move(weights), target)
+                        : Schedule(std::move(algorithm), std::move(weights), target);
   require_sum(result);
   result.resident(blocks = image.resident(cut, target));
   const auto [of_filters, of_lines, of_pixels] =

@@ -1,5 +1,6 @@
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/ir/whole_runs.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 
@@ -48,13 +49,19 @@ SparseRtConvolution::SparseRtConvolution(const Algorithm& algorithm, std::int64_
     }
     bytes_of_element_ = static_cast<std::int64_t>(size_of(operand.dtype));
     bytes_of_sum_ = static_cast<std::int64_t>(size_of(algorithm.accumulator));
-    for (const AffineIndex& index : factor.indices) add_dimension(algorithm, index, loops);
-    std::int64_t begin = factor.indices.back().constant;
-    for (const auto& [name, coefficient] : factor.indices.back().terms) {
+    std::vector<AffineIndex> indices = factor.indices;
+    std::vector<Extent> shape = operand.shape;
+    if (images_fill_warps(algorithm)) {  // innermost in the copy of the image
+      std::ranges::rotate(indices, indices.begin() + 1);
+      std::ranges::rotate(shape, shape.begin() + 1);
+    }
+    for (const AffineIndex& index : indices) add_dimension(algorithm, index, loops);
+    std::int64_t begin = indices.back().constant;
+    for (const auto& [name, coefficient] : indices.back().terms) {
       if (algorithm.index(name).reduction)
         begin += std::min<std::int64_t>(0, coefficient * (algorithm.index(name).extent.value - 1));
     }
-    take_whole_runs(begin, operand.shape.back().value);
+    take_whole_runs(begin, shape.back().value);
   }
 }
 

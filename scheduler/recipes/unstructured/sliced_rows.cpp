@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -15,6 +16,7 @@ using bounds::power_of_two_from;
 using recipe_knobs::lanes_of_warp, recipe_knobs::most_warps;
 constexpr std::int64_t least_warps = 8;           ///< a block has so many
 constexpr std::int64_t loads_of_all_warps = 220;  ///< a row that takes so many is shared by all warps
+constexpr std::int64_t parts_of_long_rows = 16, places_of_long_rows = 8;
 
 class RowsInLanes {
  public:
@@ -38,6 +40,7 @@ class RowsInLanes {
         .bind(warps, warp)
         .bind(row, lane)
         .unroll(place);
+    if (cut_.parts > 1) schedule_.bind(schedule_.split_k(chunk, cut_.parts, second_pass), block_z);
     if (cut_.groups > 1) schedule_.bind(schedule_.split_k(chunk, cut_.groups), warp);
     for (const LoopName& each : unrolled_) schedule_.unroll(each);
     for (const LoopName& each : vectors_) schedule_.vectorize(each);
@@ -101,9 +104,28 @@ std::string why_no_few_columns(const Algorithm& algorithm, FewColumns& found) {
   return {};
 }
 
+namespace {
+
+/// Whether too few processors would have slices for their share of the memory's bandwidth: then blocks share
+/// rows, which costs about a microsecond.
+bool has_few_long_rows(const FewColumns& problem) {
+  constexpr std::int64_t columns_at_most = 2, least_entries = 800;
+  return problem.columns <= columns_at_most &&
+         3 * problem.columns * ceil_divide(problem.rows, lanes_of_warp) <= measured_processors &&
+         problem.stored >= least_entries * problem.rows;
+}
+
+}  // namespace
+
 SlicedRows chosen_for(const SlicedRows& knobs, const FewColumns& problem, const Target& target) {
   SlicedRows chosen = knobs;
   const std::int64_t of_load = bytes_of_slice_load / problem.bytes;
+  if (chosen.parts == 0 && chosen.groups == 0 && has_few_long_rows(problem)) {
+    chosen.parts = parts_of_long_rows;
+    if (chosen.columns == 0) chosen.columns = 1;
+    if (chosen.slices == 0) chosen.slices = 2;
+    if (chosen.places == 0) chosen.places = places_of_long_rows;
+  }
   if (chosen.columns == 0) {
     chosen.columns = std::min(power_of_two_from(problem.columns), of_load);
     const auto fits = [&] {
@@ -113,6 +135,8 @@ SlicedRows chosen_for(const SlicedRows& knobs, const FewColumns& problem, const 
     while (chosen.columns > 1 && !fits()) chosen.columns /= 2;
   }
   if (chosen.places == 0) chosen.places = of_load;
+  if (chosen.parts == 0) chosen.parts = 1;
+  if (chosen.parts > 1 && chosen.groups == 0) chosen.groups = 1;
   if (chosen.groups == 0) {
     // Of long rows all warps that a block has, of short ones no more than there are loads for.
     const std::int64_t loads = problem.stored / std::max<std::int64_t>(1, problem.rows) / chosen.places;

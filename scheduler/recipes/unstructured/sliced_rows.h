@@ -19,6 +19,7 @@ struct SlicedRows {
   std::int64_t slices = 0;   ///< slices that a block has at a time
   std::int64_t turns = 0;    ///< and how many of them one after the other
   std::int64_t places = 0;   ///< entries of a row that a lane reads at a time
+  std::int64_t parts = 0;    ///< blocks that share the sums of a slice
 };
 
 /// They by name.
@@ -27,16 +28,16 @@ std::span<const KnobField<SlicedRows>> sliced_rows_knobs();
 /// Sparse matrix times vector, or times a few columns: rows sorted by their length, in slices of 32, as
 /// SELL-C-sigma (Kreutzer et al., SIAM J. Sci. Comput. 2014). A lane reads `places` values and column numbers
 /// of its row at once, which for the lanes of a warp are one run of memory, and its row of the dense operand
-/// from shared memory, where all of it lies; groups of warps share the entries of a slice, so that enough
-/// loads are under way. For GPUs, weights in csr, SpMV, SpMM and linear layers of a number of columns that is
-/// known. UserError for weights in other formats or of any size, other algorithms, and knobs out of their
-/// ranges; a kernel whose columns of the dense operand do not fit shared memory is refused when it is
-/// compiled.
+/// from shared memory, where all of it lies; groups of warps, or of blocks where rows are few, share the
+/// entries of a slice, so that enough loads are under way. For GPUs, weights in csr, SpMV, SpMM and linear
+/// layers of a number of columns that is known. UserError for weights in other formats or of any size, other
+/// algorithms, and knobs out of their ranges; a kernel whose columns of the dense operand do not fit shared
+/// memory is refused when it is compiled.
 Schedule sliced_rows(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                      const SlicedRows& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(sliced_rows, const SlicedRows& = {}, CallPlace = {})
 WEFT_KNOB_REFUSED(sliced_rows,
-                  ".columns, .groups, .slices, .turns and .places in this order, such as "
+                  ".columns, .groups, .slices, .turns, .places and .parts in this order, such as "
                   "{.columns = 4, .groups = 8}")
 
 /// What the recipe knows of a problem.

@@ -1,5 +1,6 @@
 // The space of sliced_rows, and about how long its points take.
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/recipes/parts/conditions.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -15,7 +16,8 @@ using namespace recipe_knobs;
 constexpr auto sliced_rows_list = list_of(
     knob_of<&SlicedRows::columns>("columns", lanes_of_warp),
     knob_of<&SlicedRows::groups>("groups", most_warps), knob_of<&SlicedRows::slices>("slices", most_warps),
-    knob_of<&SlicedRows::turns>("turns", most_tile), knob_of<&SlicedRows::places>("places", most_of_lane));
+    knob_of<&SlicedRows::turns>("turns", most_tile), knob_of<&SlicedRows::places>("places", most_of_lane),
+    knob_of<&SlicedRows::parts>("parts", most_warps));
 
 constexpr std::int64_t most_columns_of_slices = 64;  ///< for more, others have lanes beside one another
 
@@ -41,11 +43,9 @@ RecipeChoices choices_of_slices(const SpaceProblem& problem, PackedWeights&, con
   const std::int64_t slices = ceil_divide(found.rows, lanes_of_warp);
   const std::int64_t of_row = problem.matrix->stored() / std::max<std::int64_t>(1, found.rows);
   RecipeChoices choices;
-  choices.knobs = {{"columns", {1, 2, 4, 8, 16, 32}},
-                   {"groups", {1, 2, 4, 8, 16, 32}},
-                   {"slices", {1, 2, 4, 8, 16}},
-                   {"turns", {1, 2, 4, 8}},
-                   {"places", {4, 8, 16}}};
+  choices.knobs = {
+      {"columns", {1, 2, 4, 8, 16, 32}}, {"groups", {1, 2, 4, 8, 16, 32}}, {"slices", {1, 2, 4, 8, 16}},
+      {"turns", {1, 2, 4, 8}},           {"places", {4, 8, 16}},           {"parts", {1, 2, 4, 8, 16, 32}}};
   Conditions limits;
   limits.at_most("threads", "threads of a block", "threads", shape.threads(), target.threads_per_block);
   limits.sum_at_most("shared memory", "bytes of shared memory of a block", "B",
@@ -56,6 +56,8 @@ RecipeChoices choices_of_slices(const SpaceProblem& problem, PackedWeights&, con
   limits.sum_at_most("registers", "32-bit registers of a thread", "registers",
                      {{"sums", v("columns")}, {"addresses", reserved_registers}},
                      registers_there(target, options, shape.threads()));
+  limits.at_most("parts", "ways at once in which rows are shared, by warps or by blocks", "ways",
+                 ir::minimum(v("groups"), v("parts")), 1);
   limits.at_most("grid y", "blocks of rows", "blocks", ir::ceil_divide(slices, v("slices") * v("turns")),
                  most_blocks);
   choices.limits = limits.take();
@@ -68,12 +70,18 @@ RecipeChoices choices_of_slices(const SpaceProblem& problem, PackedWeights&, con
   worth.at_most("places", "entries of a row that lie beside one another", "entries", v("places"),
                 2 * of_load);
   worth.at_most("groups", "warps that share a slice, so that enough loads are under way", "warps",
-                std::min<std::int64_t>(4, std::max<std::int64_t>(1, of_row / of_load)), v("groups"));
+                std::min<std::int64_t>(4, std::max<std::int64_t>(1, of_row / of_load)),
+                v("groups") * v("parts"));
   worth.at_most("warps", "warps of a block", "warps", 4, v("groups") * v("slices"));
   worth.at_most("slices", "slices of a block", "slices", v("slices") * v("turns"),
                 std::clamp<std::int64_t>(slices / 16, 1, 2));
-  worth.at_most("share of a row", "entries that groups read at once", "entries", v("groups") * v("places"),
-                std::max<std::int64_t>(of_row, 4));
+  worth.at_most("share of a row", "entries that groups read at once", "entries",
+                v("groups") * v("parts") * v("places"), std::max<std::int64_t>(of_row, 4));
+  worth.at_most("blocks", "blocks, of parts of rows no more than fill the processors", "blocks",
+                ir::minimum(v("parts") - 1, 1) * v("parts") *
+                    ir::ceil_divide(slices, v("slices") * v("turns")) *
+                    ir::ceil_divide(found.columns, v("columns")),
+                2 * measured_processors);
   choices.worth = worth.take();
   return choices;
 }
@@ -107,7 +115,7 @@ Bound time_of_slices(const ProblemSummary& problem, const KnobValues& point, con
   const SlicedShape<std::int64_t> shape{cut.columns, cut.groups, cut.slices};
   const std::int64_t column_blocks = ceil_divide(problem.n, cut.columns);
   const std::int64_t slices = ceil_divide(problem.m, lanes_of_warp);
-  const std::int64_t blocks = ceil_divide(slices, cut.slices * cut.turns) * column_blocks;
+  const std::int64_t blocks = ceil_divide(slices, cut.slices * cut.turns) * column_blocks * cut.parts;
   const std::int64_t bytes = shape.bytes_of_panel(sizes) + shape.bytes_of_sums(sizes);
   const std::int64_t room = std::clamp<std::int64_t>(
       target.shared_bytes_per_multiprocessor / bytes, 1,
@@ -140,11 +148,15 @@ Bound time_of_slices(const ProblemSummary& problem, const KnobValues& point, con
   parts.add(Resource::units, cycles * (of_entry + of_column * width) / issued * (1 + apart * (vectors - 1)));
   // A warp waits for one load after the other of its share.
   constexpr double of_near = 0.123, of_far = 0.48, of_product = 0.0114;
-  const double loads = std::max(1.0, static_cast<double>(loads_of_row) / static_cast<double>(cut.groups));
+  const double loads =
+      std::max(1.0, static_cast<double>(loads_of_row) / static_cast<double>(cut.groups * cut.parts));
   parts.add(Resource::latency, ((stays ? of_near : of_far) + of_product * places * width) * loads *
                                    static_cast<double>(cut.turns) * waves);
-  // Beside an empty kernel's: the panel comes before all else, and sums of groups behind.
-  constexpr double before = 0.87, of_group = 0.0075;
+  // Beside an empty kernel's: the panel comes before all else, and sums of groups behind; blocks that share
+  // sums wait for the last of them.
+  constexpr double before = 0.87, of_group = 0.0075, of_arrival = 0.7, of_part = 0.015;
+  if (cut.parts > 1)
+    parts.add(Resource::launch, of_arrival + of_part * static_cast<double>(cut.parts) * width);
   parts.add(Resource::launch, ceilings.launch_microseconds + before +
                                   of_group * static_cast<double>(cut.groups * cut.turns) * width * waves);
   return parts.total();
