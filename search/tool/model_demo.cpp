@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 struct DemoModel {
   std::string path;
   std::vector<std::int64_t> columns;
-  std::string budget = "60s";
+  std::string budget = "40s";
   std::string out = "weft_out";
 };
 
