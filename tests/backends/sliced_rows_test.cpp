@@ -63,6 +63,7 @@ TEST(SlicedRows, RowsWithoutEntries) {
   WeightMatrix matrix = layer(40, 50, 0.98);
   test::expect_exact(of(matrix, spmm_algorithm(40, 50, 2, DType::f32), {.groups = 4}));
   test::expect_exact(of(layer(1, 1, 0), spmm_algorithm(1, 1, 1, DType::f32)));
+  test::expect_exact(of(layer(3, 2000, 1), spmm_algorithm(3, 2000, 1, DType::f32), {.parts = 4}));
 }
 
 TEST(SlicedRows, OperandsAcross) {

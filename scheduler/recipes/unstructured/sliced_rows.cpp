@@ -110,7 +110,7 @@ namespace {
 /// rows, which costs about a microsecond.
 bool has_few_long_rows(const FewColumns& problem) {
   constexpr std::int64_t columns_at_most = 2, least_entries = 800;
-  return problem.columns <= columns_at_most &&
+  return problem.stored > 0 && problem.columns <= columns_at_most &&
          3 * problem.columns * ceil_divide(problem.rows, lanes_of_warp) <= measured_processors &&
          problem.stored >= least_entries * problem.rows;
 }
