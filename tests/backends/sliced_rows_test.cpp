@@ -82,6 +82,8 @@ TEST(SlicedRows, FewLongRows) {
   };
   EXPECT_THAT(parts(70, 1000), HasSubstr("second_pass"));
   EXPECT_THAT(parts(70, 800), Not(HasSubstr("second_pass")));
+  EXPECT_THAT(of(layer(70, 1000, 0.1, DType::f16), spmm_algorithm(70, 1000, 1, DType::f16)).cpp(),
+              Not(HasSubstr("second_pass")));
   test::expect_exact(of(layer(70, 1000, 0.1), spmm_algorithm(70, 1000, 2, DType::f32)));
 }
 

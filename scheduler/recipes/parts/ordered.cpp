@@ -1,3 +1,4 @@
+#include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
@@ -57,7 +58,7 @@ bool transposes_images(const Algorithm& algorithm) {
 }
 
 bool images_fill_warps(const Algorithm& algorithm) {
-  constexpr std::int64_t lanes_of_warp = 32;
+  using recipe_knobs::lanes_of_warp;
   if (!transposes_images(algorithm)) return false;
   const std::string& images = *algorithm.output.indices.front().plain();
   const std::string* innermost = algorithm.output.indices.back().plain();

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -107,10 +108,12 @@ std::string why_no_few_columns(const Algorithm& algorithm, FewColumns& found) {
 namespace {
 
 /// Whether too few processors would have slices for their share of the memory's bandwidth: then blocks share
-/// rows, which costs about a microsecond.
+/// rows, which costs about a microsecond. Not of types of 16 bits, whose panels the few warps of such a block
+/// copy element by element, and wait for.
 bool has_few_long_rows(const FewColumns& problem) {
   constexpr std::int64_t columns_at_most = 2, least_entries = 800;
-  return problem.stored > 0 && problem.columns <= columns_at_most &&
+  return problem.stored > 0 && problem.bytes >= passes::least_asynchronous_bytes &&
+         problem.columns <= columns_at_most &&
          3 * problem.columns * ceil_divide(problem.rows, lanes_of_warp) <= measured_processors &&
          problem.stored >= least_entries * problem.rows;
 }
