@@ -100,6 +100,13 @@ constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
     {"v_n_m", true, true, {0.7, 1.5}},
 }};
 
+/// Images that `sparsert` cuts have a time of their own, which nothing is learnt beyond.
+bool is_cut_image(const ProblemSummary& problem, std::string_view recipe) {
+  return recipe == "sparsert" && problem.of_images != nullptr;
+}
+/// Of the kernels chosen of 23 convolutions (docs/measurements/choice.md).
+constexpr KnownError error_of_cut_images{0.6, 1.8};
+
 /// Of 32 kernels of f32, f16 and bf16, each of another problem (docs/measurements/choice.md).
 constexpr KnownError error_of_sliced_rows{0.66, 1.45};
 
@@ -115,8 +122,12 @@ bool is_of_groups(std::string_view recipe) {
   return recipe == "shfl_bw" || recipe == "v_n_m";
 }
 
-/// Microseconds of the launches that copy operands for the other recipes: what is read and written at the
-/// rate of memory, and a launch, times what four products took over that on an H200.
+bool lies_across(const ProblemSummary& problem) {
+  return problem.input_across || problem.output_across;
+}
+
+}  // namespace
+
 double time_of_copying(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings) {
   constexpr double usual = 1.2;
   if (recipe == "default") return 0;
@@ -133,12 +144,6 @@ double time_of_copying(const ProblemSummary& problem, std::string_view recipe, c
          of(problem.output_transposed || images || (aligns && problem.output_unaligned),
             static_cast<double>(problem.m) * static_cast<double>(problem.n));
 }
-
-bool lies_across(const ProblemSummary& problem) {
-  return problem.input_across || problem.output_across;
-}
-
-}  // namespace
 
 std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
                                          std::string_view recipe, const Target& target) {
@@ -159,6 +164,7 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
   constexpr double on_images = 20;
   if (recipe == "default")
     return is_list(format) ? of_lists * (problem.convolution ? on_images : 1) : of_other_formats;
+  if (is_cut_image(problem, recipe)) return 1;
   if (recipe == "sparsert") {
     const SparseRtForm form = bounds::form_of(problem, point);
     return of_form(form) * sparsert_of_halves(problem, form);
@@ -190,7 +196,7 @@ bool has_learnt_times(std::string_view recipe, const Target& target) {
 
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings) {
-  if (!has_learnt_times(recipe, target))
+  if (!has_learnt_times(recipe, target) || is_cut_image(problem, recipe))
     return modelled_time(problem, format, recipe, point, target, ceilings);
   const Bound bound = bound_of(problem, recipe, point, target, ceilings);
   const double modelled = usual_error_of_bound(problem, format, recipe, point) * bound.microseconds;
@@ -206,6 +212,7 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
   if (!was_measured(target) || lies_across(problem) ||
       (uses_tensor_cores(recipe) && !target.architecture_specific))
     return std::nullopt;
+  if (is_cut_image(problem, recipe)) return error_of_cut_images;
   // Those of times that were learnt.
   for (const ErrorOfChosen& one : errors_of_chosen) {
     if (has_learnt_times(recipe, target) && one.recipe == recipe && one.of_halves == is_half(problem.dtype) &&

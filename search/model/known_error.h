@@ -28,8 +28,11 @@ std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Fo
 /// was compared.
 double usual_error_of_bound(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                             const KnobValues& point);
-/// bound_of() times its usual error: microseconds. On a CPU, which has no model, a rough count: less is
-/// faster.
+/// Microseconds of the launches that copy operands for a recipe: what is read and written at the rate of
+/// memory, and a launch, times what four products took over that on an H200.
+double time_of_copying(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings);
+/// bound_of() times its usual error, and what copies take: microseconds. On a CPU, which has no model, a
+/// rough count: less is faster.
 double modelled_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings);
 /// Whether what kernels of the recipe take beyond their modelled time was learnt (learnt_times.h).

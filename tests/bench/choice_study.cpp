@@ -127,15 +127,17 @@ class Study {
     const ProblemSummary& summary = point.summary;
     const Ceilings ceilings = ceilings_of(summary.dtype, target_);
     const Bound bound = bound_of(summary, point.space.recipe(), point.values, target_, ceilings);
+    const bool of_groups = point.space.recipe() == "shfl_bw" || point.space.recipe() == "v_n_m";
     return {{"recipe", point.space.recipe()},
             {"format", point.space.format().text()},
             {"point", point.values},
             {"expected", point.expected},
+            {"copying", time_of_copying(summary, point.space.recipe(), ceilings)},
             {"bound", bound.microseconds},
             {"parts", bound.parts},
             {"m", summary.m},
             {"k", summary.k},
-            {"n", summary.n},
+            {"n", of_groups ? with_copied_rows(summary).n : summary.n},
             {"dtype", name_of(summary.dtype)},
             {"convolution", summary.convolution},
             {"stored", summary.stored},

@@ -115,6 +115,7 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
     summary.dense_elements = elements_of(operand, open_size);
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
   }
+  if (summary.convolution) summary.of_images = std::make_shared<const Algorithm>(algorithm);
   summary.images_across = transposes_images(algorithm);
   summary.images_fill_warps = images_fill_warps(algorithm);
   const std::string inner = product_loops(algorithm).columns;

@@ -6,6 +6,7 @@
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
+#include <memory>
 
 namespace weft {
 
@@ -15,6 +16,7 @@ struct ProblemSummary {
   std::int64_t n = 0;  ///< columns of the product: of a convolution, batch * output pixels
   DType dtype = DType::f32;
   bool convolution = false;
+  std::shared_ptr<const Algorithm> of_images = {};  ///< the convolution; null where it is not known
   bool input_across = false;        ///< a product's dense operand is [n, k]: columns lie apart in memory
   bool output_across = false;       ///< likewise its result, [n, m]
   bool output_transposed = false;   ///< recipes transpose it: they leave a few results to the kernel

@@ -7,59 +7,23 @@
 #include <weft/scheduler/recipes/unstructured/order.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t most_pixels = 512;  ///< pixels of a line: its warps share a block
-constexpr std::array<std::int64_t, 6> rows_of_image_tried{2, 4, 8, 16, 32, 64};
-constexpr std::int64_t least_clamped_rows = 8;
-constexpr std::array<std::int64_t, 5> groups_of_image_tried{1, 2, 4, 8, 16};
 
 using Cut = ImageCut<std::int64_t>;
 
-/// The cheapest cut that the knobs allow, or nothing where none fits.
-std::optional<Cut> possible_cut(const SparseRtConvolution& image, const Target& target,
-                                const SparseRtKnobs& knobs) {
-  std::optional<Cut> best;
-  const auto try_cut = [&](const Cut& cut) {
-    if (!image.is_possible(cut, target.shared_bytes_per_block)) return;
-    if (!best || image.cost(cut) < image.cost(*best)) best = cut;
-  };
-  const auto allowed = [](std::int64_t knob, std::int64_t value) { return knob == 0 || knob == value; };
-  std::vector<std::int64_t> lines;
-  const std::int64_t all = ceil_divide(image.lines(), image.lines_of_warp()) * image.lines_of_warp();
-  for (std::int64_t each = image.lines_of_warp(); each <= all; each += image.lines_of_warp())
-    lines.push_back(each);
-  if (knobs.lines > 0) lines = {knobs.lines};
-  std::vector<std::int64_t> rows(rows_of_image_tried.begin(), rows_of_image_tried.end());
-  if (knobs.rows > 0) rows = {knobs.rows};
-  std::vector<std::int64_t> groups(groups_of_image_tried.begin(), groups_of_image_tried.end());
-  if (knobs.groups > 0) groups = {knobs.groups};
-  for (const bool staged : {true, false}) {
-    if (!allowed(static_cast<std::int64_t>(knobs.image), staged ? 1 : 2)) continue;
-    for (const std::int64_t each : rows) {
-      // With fewer, no clamped kernel was measured.
-      if (!staged && knobs.rows == 0 && each < least_clamped_rows) continue;
-      for (const std::int64_t line : lines) {
-        for (const std::int64_t group : groups) try_cut({each, line, group, staged ? 1 : 0});
-      }
-    }
-  }
-  return best;
-}
-
-/// The same; InfeasibleError, with knobs that fit, where none does.
+/// The cheapest cut that the knobs allow; InfeasibleError, with knobs that fit, where none does.
 Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const SparseRtKnobs& knobs) {
-  if (const auto cut = possible_cut(image, target, knobs)) return *cut;
+  if (const auto cut = image.cheapest(knobs, target)) return *cut;
   const auto number = [](std::int64_t knob, std::int64_t least) { return knob > 0 ? knob : least; };
-  const Cut least{number(knobs.rows, rows_of_image_tried.front()), number(knobs.lines, image.lines_of_warp()),
-                  number(knobs.groups, 1), knobs.image != SparseRtImage::clamped ? 1 : 0};
+  const Cut least{number(knobs.rows, 2), number(knobs.lines, image.lines_of_warp()), number(knobs.groups, 1),
+                  knobs.image != SparseRtImage::clamped ? 1 : 0};
   const std::string limits = fmt::format("at most {} warps and {} bytes", SparseRtConvolution::most_warps,
                                          target.shared_bytes_per_block);
-  const auto other = possible_cut(image, target, {});
+  const auto other = image.cheapest({}, target);
   throw InfeasibleError(
       fmt::format("no cut of the convolution fits {}", target.name),
       fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,

@@ -4,24 +4,30 @@
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 
+#include <array>
+
 namespace weft {
 namespace {
 
-// Microseconds on an H200, fitted to measured points of staged images (docs/measurements.md).
-constexpr double always_of_image = 2.03;         ///< a launch, the first loads, and the results
-constexpr double of_far_filters = 0.919e-4;      ///< a byte of code of a processor beyond those at hand
-constexpr double of_all_filters = 1.673e-6;      ///< a byte of code of all blocks of filters
-constexpr double of_unshared_code = 0.86e-6;     ///< more for one, where one block alone has those filters
-constexpr double of_tile = 0.034e-4;             ///< a byte that a processor copies into its tiles,
-constexpr double of_copy = 0.152e-4;             ///< or a copy of a few bytes: whichever takes longer
-constexpr double of_read = 0.468e-3;             ///< a read of the tile by a warp
-constexpr double of_image_instruction = 0.4e-3;  ///< one of a group
-constexpr double of_image_exchange = 0.487e-3;   ///< a row of sums of a warp through shared memory
+// Microseconds on an H200, fitted to 192 kernels of 23 convolutions (docs/measurements/choice.md).
+constexpr double always_of_image = 2.22;        ///< a launch, the first loads, and the results
+constexpr double of_far_filters = 1.08e-4;      ///< a byte of code of a processor beyond those at hand,
+constexpr double of_near_filters = 0.247e-4;    ///< or where all of it is near,
+constexpr double near_code = 131'072;           ///< up to so many bytes
+constexpr double of_all_filters = 0.82e-6;      ///< a byte of code of all blocks of filters
+constexpr double of_unshared_code = 0.84e-6;    ///< more for one, where one block alone has those filters
+constexpr double of_tile = 0.165e-4;            ///< a byte that a processor copies into its tiles,
+constexpr double of_copy = 0.95e-4;             ///< or a copy of a few bytes: whichever takes longer
+constexpr double of_read = 0.218e-3;            ///< a read of the tile by a warp,
+constexpr double of_clamped_read = 0.955e-3;    ///< or of the image itself
+constexpr double of_image_exchange = 0.254e-3;  ///< a row of sums of a warp through shared memory
+constexpr double instructions_of_clamped_read = 2.16;
 
-// What reads of the image itself take: the instructions fit three measured kernels, the others are assumed.
-constexpr double instructions_of_clamped_read = 8;
-constexpr double loads_under_way = 16;  ///< a thread has so many
-constexpr double of_load = 0.4;         ///< from global memory
+constexpr std::array<std::int64_t, 6> rows_of_image_tried{2, 4, 8, 16, 32, 64};
+constexpr std::int64_t least_clamped_rows = 8;
+constexpr std::array<std::int64_t, 5> groups_of_image_tried{1, 2, 4, 8, 16};
+
+using Cut = ImageCut<std::int64_t>;
 
 double real(std::int64_t number) {
   return static_cast<double>(number);
@@ -113,7 +119,37 @@ std::int64_t SparseRtConvolution::blocks(const ImageCut<std::int64_t>& cut) cons
   return ceil_divide(filters_, cut.rows) * ceil_divide(lines_, cut.lines) * images_;
 }
 
-double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
+std::optional<ImageCut<std::int64_t>> SparseRtConvolution::cheapest(const SparseRtKnobs& knobs,
+                                                                    const Target& target) const {
+  std::optional<Cut> best;
+  const auto try_cut = [&](const Cut& cut) {
+    if (!is_possible(cut, target.shared_bytes_per_block)) return;
+    if (!best || cost(cut) < cost(*best)) best = cut;
+  };
+  const auto allowed = [](std::int64_t knob, std::int64_t value) { return knob == 0 || knob == value; };
+  std::vector<std::int64_t> lines;
+  const std::int64_t all = ceil_divide(lines_, lines_of_warp()) * lines_of_warp();
+  for (std::int64_t each = lines_of_warp(); each <= all; each += lines_of_warp()) lines.push_back(each);
+  if (knobs.lines > 0) lines = {knobs.lines};
+  std::vector<std::int64_t> rows(rows_of_image_tried.begin(), rows_of_image_tried.end());
+  if (knobs.rows > 0) rows = {knobs.rows};
+  std::vector<std::int64_t> shares(groups_of_image_tried.begin(), groups_of_image_tried.end());
+  if (knobs.groups > 0) shares = {knobs.groups};
+  for (const bool staged : {true, false}) {
+    if (!allowed(number_of(knobs.image), number_of(staged ? SparseRtImage::staged : SparseRtImage::clamped)))
+      continue;
+    for (const std::int64_t each : rows) {
+      // With fewer, no clamped kernel was measured.
+      if (!staged && knobs.rows == 0 && each < least_clamped_rows) continue;
+      for (const std::int64_t line : lines) {
+        for (const std::int64_t group : shares) try_cut({each, line, group, staged ? 1 : 0});
+      }
+    }
+  }
+  return best;
+}
+
+Bound SparseRtConvolution::time(const Cut& cut) const {
   const bool staged = cut.staged != 0;
   const double row_blocks = real(ceil_divide(filters_, cut.rows)),
                line_blocks = real(ceil_divide(lines_, cut.lines));
@@ -123,15 +159,23 @@ double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
   const double own_code = written * code::bytes_of_instruction, all_code = row_blocks * own_code;
   const double each = real(ceil_divide(blocks(cut), measured_processors)), share = real(cut.groups);
   const double tile = real(bytes_of_tile(cut)), copies = tile / real(bytes_of_element_ * run_);
-  const double staging = std::max(of_tile * tile, of_copy * copies);
-  const double waiting = reads / share / loads_under_way * of_load;
+  const double staging = staged ? std::max(of_tile * tile, of_copy * copies) : 0;
   const double exchanged = cut.groups > 1 ? 2 * share * real(cut.rows * warps(cut)) : 0;
   const bool unshared = line_blocks * real(images_) == 1;
-  return always_of_image + of_far_filters * std::max(0.0, each * own_code - code::bytes_at_hand) +
-         (of_all_filters + (unshared ? of_unshared_code : 0)) * all_code +
-         each * ((staged ? staging : waiting) + of_read * reads * real(warps(cut)) +
-                 of_image_exchange * exchanged) +
-         of_image_instruction * written / share;
+  Bound bound;
+  const auto add = [&](Resource resource, double microseconds) {
+    bound.parts[static_cast<std::size_t>(resource)] = microseconds;
+    bound.microseconds += microseconds;
+    if (microseconds > bound.part(bound.by)) bound.by = resource;
+  };
+  add(Resource::launch, always_of_image);
+  add(Resource::code, (all_code > near_code ? of_far_filters : of_near_filters) *
+                              std::max(0.0, each * own_code - code::bytes_at_hand) +
+                          (of_all_filters + (unshared ? of_unshared_code : 0)) * all_code);
+  const double read = (staged ? of_read : of_clamped_read) * reads * real(warps(cut));
+  add(staged ? Resource::shared_memory : Resource::l2,
+      each * (staging + read + of_image_exchange * exchanged));
+  return bound;
 }
 
 }  // namespace weft

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
+#include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/shape.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace weft {
@@ -84,10 +86,13 @@ class SparseRtConvolution {
   /// Filters of several groups of channels stay as they are where the knob leaves it open: a block of filters
   /// of many groups would read all their channels.
   SparseRtOrder order(SparseRtOrder knob) const;
-  /// Microseconds, roughly, fitted to measured points: what a launch always takes, code from afar, tiles,
-  /// reads of them, and what groups hand over. Code is an instruction for each entry and one for each column
-  /// of the weights with an entry in the block, or some where the image itself is read, clamped.
-  double cost(const ImageCut<std::int64_t>& cut) const;
+  /// About how long a cut takes on an H200, fitted to measured points: what a launch always takes, code from
+  /// afar, and tiles, reads of them and what groups hand over, or reads of the image itself, clamped. Code is
+  /// an instruction for each entry and one or more for each column of the weights with an entry in the block.
+  Bound time(const ImageCut<std::int64_t>& cut) const;
+  double cost(const ImageCut<std::int64_t>& cut) const { return time(cut).microseconds; }
+  /// The cheapest cut that the knobs allow, or nothing where none fits.
+  std::optional<ImageCut<std::int64_t>> cheapest(const SparseRtKnobs& knobs, const Target& target) const;
 
  private:
   static constexpr std::int64_t lanes_of_warp = 32;

@@ -1,11 +1,14 @@
 // Kernels of unstructured weights (scheduler/recipes/unstructured/sparsert.h): baked into the code, or read
 // from memory.
 #include <weft/scheduler/recipes/unstructured/choices.h>
+#include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/image.h>
 #include <weft/scheduler/recipes/unstructured/shape.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace weft::bounds {
 namespace {
@@ -149,10 +152,22 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
   return bound;
 }
 
+/// Of a convolution as its images are cut; nothing where they are not.
+std::optional<Bound> of_cut_images(const ProblemSummary& problem, const KnobValues& point,
+                                   const Target& target) {
+  if (problem.of_images == nullptr) return std::nullopt;
+  const ConvolutionLoops loops = convolution_loops(*problem.of_images);
+  if (loops.filters.empty()) return std::nullopt;
+  const SparseRtConvolution image(*problem.of_images, problem.m, problem.k, problem.stored, loops);
+  const auto cut = image.cheapest(knobs_of(sparsert_knobs(), point), target);
+  return cut ? std::optional(image.time(*cut)) : std::nullopt;
+}
+
 }  // namespace
 
 Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                       const Ceilings& ceilings) {
+  if (const auto images = of_cut_images(problem, point, target)) return *images;
   const SparseRtForm form = form_of(problem, point);
   return form == SparseRtForm::baked ? of_baked(problem, point, ceilings)
                                      : of_lists(problem, point, form, target, ceilings);
