@@ -18,4 +18,11 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
   return bound_of(problem, recipe, point, target, ceilings_of(problem.dtype, target));
 }
 
+KnobValues filled_point(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
+                        const Target& target) {
+  const Recipe* const known = recipe_named(recipe);
+  if (known == nullptr || known->filled == nullptr || !target.is_gpu()) return point;
+  return asked(*known, "filled", [&] { return known->filled(problem, point, target); });
+}
+
 }  // namespace weft

@@ -20,4 +20,8 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                const Target& target);
 
+/// The point with what the recipe would take for the numbers that it leaves open, as far as it says so.
+KnobValues filled_point(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
+                        const Target& target);
+
 }  // namespace weft

@@ -90,22 +90,15 @@ struct ErrorOfChosen {
   KnownError error;
 };
 constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
-    {"sparsert", false, false, {0.68, 3.1}},
-    {"sparsert", false, true, {0.46, 9.7}},
+    {"sparsert", false, false, {0.6, 2.2}},
+    {"sparsert", false, true, {0.6, 2}},
     {"sparsert", true, false, {0.57, 2.3}},
-    {"sparsert", true, true, {0.76, 4.6}},
-    {"shfl_bw", true, false, {0.66, 1.24}},
-    {"shfl_bw", true, true, {0.45, 2.1}},
-    {"v_n_m", true, false, {0.72, 1.62}},
+    {"sparsert", true, true, {0.6, 2}},
+    {"shfl_bw", true, false, {0.56, 1.6}},
+    {"shfl_bw", true, true, {0.5, 1.6}},
+    {"v_n_m", true, false, {0.76, 1.6}},
     {"v_n_m", true, true, {0.7, 1.5}},
 }};
-
-/// Images that `sparsert` cuts have a time of their own, which nothing is learnt beyond.
-bool is_cut_image(const ProblemSummary& problem, std::string_view recipe) {
-  return recipe == "sparsert" && problem.of_images != nullptr;
-}
-/// Of the kernels chosen of 23 convolutions (docs/measurements/choice.md).
-constexpr KnownError error_of_cut_images{0.6, 1.8};
 
 /// Of 32 kernels of f32, f16 and bf16, each of another problem (docs/measurements/choice.md).
 constexpr KnownError error_of_sliced_rows{0.66, 1.45};
@@ -164,9 +157,9 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
   constexpr double on_images = 20;
   if (recipe == "default")
     return is_list(format) ? of_lists * (problem.convolution ? on_images : 1) : of_other_formats;
-  if (is_cut_image(problem, recipe)) return 1;
+  if (recipe == "sparsert" && problem.of_images != nullptr) return 1;
   if (recipe == "sparsert") {
-    const SparseRtForm form = bounds::form_of(problem, point);
+    const SparseRtForm form = bounds::form_of(problem, point, target_named("sm_90a"));
     return of_form(form) * sparsert_of_halves(problem, form);
   }
   if (!uses_tensor_cores(recipe) || recipe == "hb_ell") return 1;
@@ -195,9 +188,10 @@ bool has_learnt_times(std::string_view recipe, const Target& target) {
 }
 
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
-                     const KnobValues& point, const Target& target, const Ceilings& ceilings) {
-  if (!has_learnt_times(recipe, target) || is_cut_image(problem, recipe))
-    return modelled_time(problem, format, recipe, point, target, ceilings);
+                     const KnobValues& given, const Target& target, const Ceilings& ceilings) {
+  if (!has_learnt_times(recipe, target))
+    return modelled_time(problem, format, recipe, given, target, ceilings);
+  const KnobValues point = filled_point(problem, recipe, given, target);
   const Bound bound = bound_of(problem, recipe, point, target, ceilings);
   const double modelled = usual_error_of_bound(problem, format, recipe, point) * bound.microseconds;
   const ProblemSummary seen = is_of_groups(recipe) ? with_copied_rows(problem) : problem;
@@ -212,7 +206,6 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
   if (!was_measured(target) || lies_across(problem) ||
       (uses_tensor_cores(recipe) && !target.architecture_specific))
     return std::nullopt;
-  if (is_cut_image(problem, recipe)) return error_of_cut_images;
   // Those of times that were learnt.
   for (const ErrorOfChosen& one : errors_of_chosen) {
     if (has_learnt_times(recipe, target) && one.recipe == recipe && one.of_halves == is_half(problem.dtype) &&
@@ -228,8 +221,9 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
 
 double reluctance_to(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const Target& target) {
-  constexpr double without_benefit = 2, never_compared = 1.5, to_be_made = 1.1;
+  constexpr double without_benefit = 2, seldom_the_best = 1.15, never_compared = 1.5, to_be_made = 1.1;
   if (!target.is_gpu()) return recipe == "default" ? without_benefit : recipe == "cpu_code" ? to_be_made : 1;
+  if (has_learnt_times(recipe, target)) return recipe == "default" ? seldom_the_best : 1;
   return (recipe == "default" ? without_benefit : 1) *
          (error_of_bound(problem, format, recipe, target) ? 1 : never_compared);
 }

@@ -57,6 +57,7 @@ class Study {
         const std::string name =
             fmt::format("{} in {}", point.space.text(point.values), point.space.format().text());
         points[name] = described(point);
+        if (const auto image = described(workload.problem)) points[name]["image"] = *image;
         kernels.push_back(
             {name, [point](const Workload&) { return compile(point.space.schedule(point.values)); }});
       }
@@ -121,6 +122,16 @@ class Study {
       if (seen.insert(one.space.format().text() + one.space.text(one.values)).second) kept.push_back(one);
     }
     return kept;
+  }
+
+  /// Its images, where a recipe cuts them by more than the sizes of a product.
+  static std::optional<nlohmann::ordered_json> described(const SuiteProblem& problem) {
+    if (!problem.convolution || problem.image_groups > 1) return std::nullopt;
+    const Convolution& of = *problem.convolution;
+    return nlohmann::ordered_json{
+        {"batch", of.batch},   {"channels", of.channels}, {"filters", of.filters},
+        {"image", of.image},   {"filter", of.filter},     {"pad", of.pad},
+        {"stride", of.stride}, {"dilation", of.dilation}, {"layout", name_of(problem.layout)}};
   }
 
   nlohmann::ordered_json described(const Point& point) const {

@@ -63,7 +63,7 @@ TEST(SparseRtImage, TheCheapestOfMeasuredCutsIsNearlyTheFastest) {
     const SparseRtConvolution image = convolution_of(points);
     const auto chosen =
         std::ranges::min_element(points.of, {}, [&](const Measured& one) { return image.cost(one.cut); });
-    EXPECT_LE(chosen->microseconds, 1.08 * points.of.front().microseconds)
+    EXPECT_LE(chosen->microseconds, 1.2 * points.of.front().microseconds)
         << points.channels << " channels, " << points.stored << " entries: " << chosen->cut.rows
         << " filters, " << chosen->cut.lines << " lines, " << chosen->cut.groups << " groups";
   }

@@ -184,7 +184,7 @@ TEST(Choice, ReluctanceIsInTheRankAndNotInTheTime) {
   const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format);
   const Target& target = target_named("sm_90a");
   for (const Way& way : chosen(problem, "sm_90a").ways) {
-    EXPECT_EQ(way.reluctance, way.recipe->name == "default" ? 2 : 1) << way.text();
+    EXPECT_EQ(way.reluctance, way.recipe->name == "default" ? 1.15 : 1) << way.text();
     if (way.recipe->name == "default") {
       EXPECT_EQ(way.microseconds,
                 expected_time(summary, way.format, "default", {}, target, ceilings_of(DType::f32, target)));

@@ -71,6 +71,10 @@ struct Recipe {
   /// The point that it takes unasked; null, or nothing, where that is none of its choices.
   std::optional<KnobValues> (*choose)(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                                       const Target& target) = nullptr;
+  /// A point with what it takes for the numbers that the point leaves open, as far as a summary tells; null:
+  /// as it is.
+  KnobValues (*filled)(const ProblemSummary& problem, const KnobValues& point,
+                       const Target& target) = nullptr;
   /// The schedule of a point. Knobs that it lacks, and those that are 0 where there cannot be none, are left
   /// to the recipe. Throws as the recipe.
   Schedule (*write)(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

@@ -25,7 +25,7 @@ RecipeChoices image_choices(const SpaceProblem& problem, const Target& target, c
 namespace bounds {
 
 /// The form of a point; of one that leaves it open, what the recipe takes.
-SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point);
+SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point, const Target& target);
 
 Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                       const Ceilings& ceilings);

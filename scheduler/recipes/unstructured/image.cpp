@@ -5,23 +5,22 @@
 #include <weft/scheduler/recipes/unstructured/image.h>
 
 #include <array>
+#include <set>
 
 namespace weft {
 namespace {
 
-// Microseconds on an H200, fitted to 192 kernels of 23 convolutions (docs/measurements/choice.md).
-constexpr double always_of_image = 2.22;        ///< a launch, the first loads, and the results
-constexpr double of_far_filters = 1.08e-4;      ///< a byte of code of a processor beyond those at hand,
-constexpr double of_near_filters = 0.247e-4;    ///< or where all of it is near,
-constexpr double near_code = 131'072;           ///< up to so many bytes
-constexpr double of_all_filters = 0.82e-6;      ///< a byte of code of all blocks of filters
-constexpr double of_unshared_code = 0.84e-6;    ///< more for one, where one block alone has those filters
-constexpr double of_tile = 0.165e-4;            ///< a byte that a processor copies into its tiles,
-constexpr double of_copy = 0.95e-4;             ///< or a copy of a few bytes: whichever takes longer
-constexpr double of_read = 0.218e-3;            ///< a read of the tile by a warp,
-constexpr double of_clamped_read = 0.955e-3;    ///< or of the image itself
-constexpr double of_image_exchange = 0.254e-3;  ///< a row of sums of a warp through shared memory
-constexpr double instructions_of_clamped_read = 2.16;
+// Microseconds on an H200, fitted to 572 kernels of 33 convolutions in f32 (docs/measurements/choice.md).
+constexpr double always_of_image = 1.8;       ///< a launch, the first loads, and the results
+constexpr double of_far_filters = 1.23e-4;    ///< a byte of code of a processor beyond those at hand
+constexpr double of_all_filters = 1.45e-6;    ///< a byte of code of all blocks of filters
+constexpr double of_copy = 1e-4;              ///< a copy of a few bytes into a tile, by a processor
+constexpr double of_read = 0.177e-3;          ///< a read of the tile by a warp,
+constexpr double of_clamped_read = 0.674e-3;  ///< or of the image itself,
+constexpr double of_read_apart = 0.48e-3;  ///< or of each of its pixels, where they do not lie side by side
+constexpr double of_image_instruction = 1.02e-3;  ///< one of a group
+constexpr double of_image_exchange = 0.354e-3;    ///< a row of sums of a warp through shared memory
+constexpr double instructions_of_clamped_read = 1.67;
 
 constexpr std::array<std::int64_t, 6> rows_of_image_tried{2, 4, 8, 16, 32, 64};
 constexpr std::int64_t least_clamped_rows = 8;
@@ -62,6 +61,7 @@ SparseRtConvolution::SparseRtConvolution(const Algorithm& algorithm, std::int64_
       std::ranges::rotate(shape, shape.begin() + 1);
     }
     for (const AffineIndex& index : indices) add_dimension(algorithm, index, loops);
+    lies_apart_ = dimensions_.back().of_pixel == 0;
     std::int64_t begin = indices.back().constant;
     for (const auto& [name, coefficient] : indices.back().terms) {
       if (algorithm.index(name).reduction)
@@ -119,6 +119,13 @@ std::int64_t SparseRtConvolution::blocks(const ImageCut<std::int64_t>& cut) cons
   return ceil_divide(filters_, cut.rows) * ceil_divide(lines_, cut.lines) * images_;
 }
 
+std::vector<std::int64_t> SparseRtConvolution::lines_worth_trying() const {
+  std::set<std::int64_t> lines{1, 2, 4, 8, 16};
+  for (const std::int64_t share : {1, 2, 3, 4})
+    lines.insert(ceil_divide(ceil_divide(lines_, share), lines_of_warp()) * lines_of_warp());
+  return {lines.begin(), lines.end()};
+}
+
 std::optional<ImageCut<std::int64_t>> SparseRtConvolution::cheapest(const SparseRtKnobs& knobs,
                                                                     const Target& target) const {
   std::optional<Cut> best;
@@ -151,17 +158,14 @@ std::optional<ImageCut<std::int64_t>> SparseRtConvolution::cheapest(const Sparse
 
 Bound SparseRtConvolution::time(const Cut& cut) const {
   const bool staged = cut.staged != 0;
-  const double row_blocks = real(ceil_divide(filters_, cut.rows)),
-               line_blocks = real(ceil_divide(lines_, cut.lines));
+  const double row_blocks = real(ceil_divide(filters_, cut.rows));
   const double density = real(stored_) / std::max(1.0, real(filters_ * sums_));
   const double reads = code::loads(real(sums_), density, cut.rows);
   const double written = real(stored_) / row_blocks + reads * (staged ? 1 : instructions_of_clamped_read);
   const double own_code = written * code::bytes_of_instruction, all_code = row_blocks * own_code;
   const double each = real(ceil_divide(blocks(cut), measured_processors)), share = real(cut.groups);
-  const double tile = real(bytes_of_tile(cut)), copies = tile / real(bytes_of_element_ * run_);
-  const double staging = staged ? std::max(of_tile * tile, of_copy * copies) : 0;
+  const double staging = staged ? of_copy * real(bytes_of_tile(cut)) / real(bytes_of_element_ * run_) : 0;
   const double exchanged = cut.groups > 1 ? 2 * share * real(cut.rows * warps(cut)) : 0;
-  const bool unshared = line_blocks * real(images_) == 1;
   Bound bound;
   const auto add = [&](Resource resource, double microseconds) {
     bound.parts[static_cast<std::size_t>(resource)] = microseconds;
@@ -169,13 +173,21 @@ Bound SparseRtConvolution::time(const Cut& cut) const {
     if (microseconds > bound.part(bound.by)) bound.by = resource;
   };
   add(Resource::launch, always_of_image);
-  add(Resource::code, (all_code > near_code ? of_far_filters : of_near_filters) *
-                              std::max(0.0, each * own_code - code::bytes_at_hand) +
-                          (of_all_filters + (unshared ? of_unshared_code : 0)) * all_code);
-  const double read = (staged ? of_read : of_clamped_read) * reads * real(warps(cut));
+  add(Resource::code,
+      of_far_filters * std::max(0.0, each * own_code - code::bytes_at_hand) + of_all_filters * all_code);
+  add(Resource::units, of_image_instruction * written / share);
+  const double clamped = lies_apart_ ? of_read_apart * real(columns_) : of_clamped_read;
+  const double read = (staged ? of_read : clamped) * reads * real(warps(cut));
   add(staged ? Resource::shared_memory : Resource::l2,
       each * (staging + read + of_image_exchange * exchanged));
   return bound;
+}
+
+std::optional<SparseRtConvolution> convolution_of(const ProblemSummary& problem) {
+  if (problem.of_images == nullptr) return std::nullopt;
+  const ConvolutionLoops loops = convolution_loops(*problem.of_images);
+  if (loops.filters.empty()) return std::nullopt;
+  return SparseRtConvolution(*problem.of_images, problem.m, problem.k, problem.stored, loops);
 }
 
 }  // namespace weft

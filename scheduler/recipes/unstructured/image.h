@@ -86,6 +86,8 @@ class SparseRtConvolution {
   /// Filters of several groups of channels stay as they are where the knob leaves it open: a block of filters
   /// of many groups would read all their channels.
   SparseRtOrder order(SparseRtOrder knob) const;
+  /// Lines of a block: some, and those that go into all lines once to four times.
+  std::vector<std::int64_t> lines_worth_trying() const;
   /// About how long a cut takes on an H200, fitted to measured points: what a launch always takes, code from
   /// afar, and tiles, reads of them and what groups hand over, or reads of the image itself, clamped. Code is
   /// an instruction for each entry and one or more for each column of the weights with an entry in the block.
@@ -116,6 +118,10 @@ class SparseRtConvolution {
   std::int64_t run_ = 1;  ///< elements of a tile that are copied together
   std::vector<Dimension> dimensions_;
   bool forward_ = true;
+  bool lies_apart_ = false;  ///< pixels of a line are not neighbours in memory
 };
+
+/// The convolution of a problem; nothing where it is none, or none that sparsert cuts.
+std::optional<SparseRtConvolution> convolution_of(const ProblemSummary& problem);
 
 }  // namespace weft

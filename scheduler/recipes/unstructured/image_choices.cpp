@@ -3,6 +3,7 @@
 #include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace weft {
@@ -48,14 +49,17 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, const W
   Conditions list;
   const std::int64_t stored = weights.stored();
   const Expr row_blocks = ir::ceil_divide(image.filters(), v("rows"));
-  const Expr blocks = row_blocks * ir::ceil_divide(image.lines(), v("lines"));
+  const Expr blocks = row_blocks * ir::ceil_divide(image.lines(), v("lines")) * image.images();
+  // Of many images, long code is worth more, and so are few blocks.
+  const std::int64_t most_entries = 900 * std::max<std::int64_t>(1, image.images() / 4);
+  const std::int64_t most_blocks = std::max<std::int64_t>(420, 16 * image.images());
   const Expr entries = stored / row_blocks / v("groups");
   list.at_most("compile time", "entries of code, which takes a minute for each 100,000", "entries", stored,
                150'000);
   list.at_most("lines there are", "lines of a block", "lines", v("lines"), image.lines() + 3);
-  list.at_most("blocks", "blocks of an image", "blocks", 50, blocks);
-  list.at_most("blocks (2)", "blocks of an image", "blocks", blocks, 420);
-  list.at_most("code of a group", "entries of a group", "entries", entries, 900);
+  list.at_most("blocks", "blocks of all images", "blocks", 50, blocks);
+  list.at_most("blocks (2)", "blocks of all images", "blocks", blocks, most_blocks);
+  list.at_most("code of a group", "entries of a group", "entries", entries, most_entries);
   list.at_most("share of a group", "entries of a group, where there are several", "entries",
                ir::minimum(v("groups") - 1, 1) * 24, entries);
   list.at_most("rows of a clamped image", "filters that share a read of it", "rows",
@@ -80,7 +84,7 @@ RecipeChoices image_choices(const SpaceProblem& problem, const Target& target, c
   if (!image.has_groups()) orders.push_back(dealt_order);
   return {.knobs = {{"image", {staged_image, clamped_image}},
                     {"rows", row_values},
-                    {"lines", {1, 2, 4, 8, 16}},
+                    {"lines", image.lines_worth_trying()},
                     {"groups", {1, 2, 4, 8, 16}},
                     {"order", orders}},
           .limits = constraints_of(image, target, options),

@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/unstructured/choices.h>
+#include <weft/scheduler/recipes/unstructured/form.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 namespace weft {
@@ -43,6 +44,7 @@ Recipe sparsert_recipe() {
           "--recipe sparsert:form=baked,rows=32",
       .why_not = why_no_sparsert,
       .choices = sparsert_choices,
+      .filled = filled_sparsert,
       .write = written<SparseRtKnobs, sparsert, sparsert_knobs>,
       .time = bounds::of_unstructured,
   };

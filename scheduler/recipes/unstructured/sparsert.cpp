@@ -4,6 +4,7 @@
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/form.h>
 #include <weft/scheduler/recipes/unstructured/order.h>
 #include <weft/scheduler/recipes/unstructured/pieces.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
@@ -14,7 +15,6 @@ namespace {
 
 // Measured on an H200 (docs/measurements.md).
 using recipe_knobs::lanes_of_warp;
-constexpr std::int64_t columns_of_lane = 2;
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
 constexpr std::int64_t bytes_of_many_results = 12'000'000;  ///< a quarter of the second cache
 
@@ -118,23 +118,14 @@ class Baking {
   LoopName row_blocks_, row_, column_blocks_, column_;  ///< what split makes
 };
 
-/// Whether warps that read equal pieces of rows are expected to be faster than code.
-bool pieces_are_faster(const BakedSize& size, const SparseTensor& weights, const Target& target) {
-  if (!fit_a_warp(size.columns)) return false;
-  const BakedProduct code(size, target);
-  return pieces_microseconds(size.stored) < code.microseconds(code.cheapest({})) &&
-         pieces_cut(weights, target,
-                    {.tile = lanes_of_warp * columns_of_lane, .tiles = 1, .loads = columns_of_lane}, {});
-}
-
 SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                          const ProductLoops& loops) {
   const BakedSize size = size_of(algorithm, weights, loops);
-  if (pieces_are_faster(size, weights, target)) return SparseRtForm::pieces;
   const bool has_size = extent_of(algorithm, loops.columns).is_static();
-  const bool code_is_faster =
-      reads_from_threads(size, target) || (has_size && fill_wide_blocks(size.rows, size.columns));
-  return form_beside_pieces(size.stored, size.columns, code_is_faster);
+  const SparseRtForm form = form_by_size(size, has_size, target);
+  const PiecesTile tile{.tile = columns_of_pieces, .tiles = 1, .loads = columns_of_pieces / lanes_of_warp};
+  if (form != SparseRtForm::pieces || pieces_cut(weights, target, tile, {})) return form;
+  return form_beside_pieces(size, has_size, target);
 }
 
 /// Throws where a knob was given that the form does not have.
@@ -193,21 +184,6 @@ std::int64_t bytes_of(const Operand& operand) {
   for (const Extent& extent : operand.shape) bytes *= extent.is_static() ? extent.value : 0;
   return bytes;
 }
-
-}  // namespace
-
-bool fit_a_warp(std::int64_t dense_columns) {
-  return lanes_of_warp < dense_columns && dense_columns <= lanes_of_warp * columns_of_lane;
-}
-
-SparseRtForm form_beside_pieces(std::int64_t stored, std::int64_t dense_columns, bool code_is_faster) {
-  const bool few = dense_columns <= few_columns;
-  if (stored <= entries_in_caches || ((few || code_is_faster) && stored <= most_baked_entries))
-    return SparseRtForm::baked;
-  return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
-}
-
-namespace {
 
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                        const SparseRtKnobs& knobs) {

@@ -106,11 +106,4 @@ inline constexpr std::int64_t entries_in_caches = 60'000;
 /// Code is read so seldom for these that its length does not matter.
 inline constexpr std::int64_t few_columns = 512;
 
-/// Whether a warp has all columns of a row, and little of it is idle: entries in equal pieces of rows may
-/// then be read faster than their code is.
-bool fit_a_warp(std::int64_t dense_columns);
-/// The form for so many stored entries where pieces are not asked for. `code_is_faster` than data, however
-/// many `few_columns` read it.
-SparseRtForm form_beside_pieces(std::int64_t stored, std::int64_t dense_columns, bool code_is_faster);
-
 }  // namespace weft

@@ -1,14 +1,12 @@
 // Kernels of unstructured weights (scheduler/recipes/unstructured/sparsert.h): baked into the code, or read
 // from memory.
 #include <weft/scheduler/recipes/unstructured/choices.h>
-#include <weft/scheduler/recipes/unstructured/convolution.h>
-#include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/form.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 #include <weft/scheduler/recipes/unstructured/shape.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace weft::bounds {
 namespace {
@@ -21,10 +19,6 @@ constexpr double own_bytes = 32'768, near_bytes = 131'072;
 constexpr double own_rate = 64, near_rate = 26, far_rate = 4.6, far_rate_of_many = 5.5;
 constexpr double many_streams = 8;
 constexpr std::int64_t bytes_of_sum = 4;  ///< in f32
-/// The recipe compares times of its cuts, which a bound does not look for: with more entries than these,
-/// pieces of rows came out faster.
-constexpr std::int64_t entries_without_pieces = 52'000;
-
 double rate_of_code(double bytes_on_chip, double streams) {
   if (bytes_on_chip <= own_bytes) return own_rate;
   if (bytes_on_chip <= near_bytes) return near_rate;
@@ -34,15 +28,10 @@ double rate_of_code(double bytes_on_chip, double streams) {
 
 }  // namespace
 
-SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
+SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
   const auto form = static_cast<SparseRtForm>(number_of_knob(point, "form", 0));
   if (form != SparseRtForm::chosen) return form;
-  if (fit_a_warp(problem.n) && problem.stored > entries_without_pieces) return SparseRtForm::pieces;
-  // The recipe's rule was measured there; a bound is not asked for which blocks have room.
-  const Target& measured = target_named("sm_90a");
-  const bool code_is_faster =
-      reads_from_threads({problem.m, problem.k, problem.stored, problem.n, bytes_of_sum}, measured);
-  return form_beside_pieces(problem.stored, problem.n, code_is_faster);
+  return static_cast<SparseRtForm>(number_of_knob(filled_sparsert(problem, point, target), "form", 1));
 }
 
 namespace {
@@ -152,23 +141,15 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
   return bound;
 }
 
-/// Of a convolution as its images are cut; nothing where they are not.
-std::optional<Bound> of_cut_images(const ProblemSummary& problem, const KnobValues& point,
-                                   const Target& target) {
-  if (problem.of_images == nullptr) return std::nullopt;
-  const ConvolutionLoops loops = convolution_loops(*problem.of_images);
-  if (loops.filters.empty()) return std::nullopt;
-  const SparseRtConvolution image(*problem.of_images, problem.m, problem.k, problem.stored, loops);
-  const auto cut = image.cheapest(knobs_of(sparsert_knobs(), point), target);
-  return cut ? std::optional(image.time(*cut)) : std::nullopt;
-}
-
 }  // namespace
 
-Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target& target,
+Bound of_unstructured(const ProblemSummary& problem, const KnobValues& given, const Target& target,
                       const Ceilings& ceilings) {
-  if (const auto images = of_cut_images(problem, point, target)) return *images;
-  const SparseRtForm form = form_of(problem, point);
+  if (const auto image = convolution_of(problem)) {
+    if (const auto cut = image->cheapest(knobs_of(sparsert_knobs(), given), target)) return image->time(*cut);
+  }
+  const KnobValues point = filled_sparsert(problem, given, target);
+  const SparseRtForm form = form_of(problem, point, target);
   return form == SparseRtForm::baked ? of_baked(problem, point, ceilings)
                                      : of_lists(problem, point, form, target, ceilings);
 }
