@@ -191,8 +191,17 @@ class Chooser {
                                                                                  const RecipeChoices& choices,
                                                                                  const Time& time) {
     if (recipe.knobs.empty()) return {};
-    std::vector<Constraint> conditions = choices.limits;
-    conditions.insert(conditions.end(), choices.worth.begin(), choices.worth.end());
+    std::vector<Constraint> all = choices.limits;
+    all.insert(all.end(), choices.worth.begin(), choices.worth.end());
+    auto kinds = likely_points(recipe, choices, all, time);
+    // What is worth trying was written of products that were measured, and may leave nothing of another.
+    return kinds.empty() ? likely_points(recipe, choices, choices.limits, time) : kinds;
+  }
+
+  template <class Time>
+  static std::map<std::int64_t, std::multimap<double, KnobValues>> likely_points(
+      const Recipe& recipe, const RecipeChoices& choices, const std::vector<Constraint>& conditions,
+      const Time& time) {
     const auto word =
         std::ranges::find_if(recipe.knobs, [](const auto& knob) { return !knob.words.empty(); });
     const auto kind = std::ranges::find_if(choices.knobs, [&](const ir::Knob& knob) {

@@ -89,9 +89,11 @@ class Choices {
     if (target_.sm >= 80)
       list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, mma_k16,
                    v("instruction"));
-    list.at_most("warps", "warps that keep a processor busy", "warps", 4, warps());
+    // Tiles of 16 rows have few columns where the product has: two warps, or warps with less to sum.
+    const Expr low = pairs_ ? Expr(0) : v("tile_m") < 32;
+    list.at_most("warps", "warps that keep a processor busy", "warps", ir::select(low, 2, 4), warps());
     list.at_most("sums", "accumulators of a thread, so that loads are few", "registers",
-                 target_.name == "sm_90a" && !pairs_ ? 16 : 32, accumulators());
+                 target_.name == "sm_90a" && !pairs_ ? ir::select(low, 8, 16) : Expr(32), accumulators());
     if (target_.sm >= 80)
       list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
     list.at_most("registers of roles", "both set or neither", {},

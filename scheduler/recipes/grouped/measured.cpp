@@ -59,11 +59,10 @@ class Measured {
   void sums_of_warps() {
     list_.at_most("rows of a warp", "rows that a warp sums", "rows", v("warp_m"), 32);
     list_.at_most("columns of a warp", "columns that a warp sums", "columns", v("warp_n"), 64);
-    list_.at_most("columns of a warp (2)", "columns that a warp sums", "columns", 32, v("warp_n"));
+    list_.at_most("columns of a warp (2)", "columns that a warp sums", "columns",
+                  ir::select(v("tile_m") < 32, 16, 32), v("warp_n"));
     const Expr warps = (v("tile_m") / v("warp_m")) * (v("tile_n") / v("warp_n"));
     list_.at_most("warps (2)", "warps of a block", "warps", warps, 8);
-    list_.where(v("tile_m") < 32);
-    list_.at_most("low tiles", "columns that a warp of 16 rows sums", "columns", 64, v("warp_n"));
     list_.where(v("warp_m") < ir::minimum(v("tile_m"), 32));
     list_.at_most("low warps", "columns of a tile of warps of 16 rows", "columns", v("tile_n"), 64);
   }
