@@ -63,7 +63,7 @@ struct LearntTimes {
 std::string json_of(const LearntTimes& times);
 LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 
-/// Of sm_90a, from two studies of what there is to choose from (docs/measurements/choice.md). It is what
+/// Of sm_90a, from three studies of what there is to choose from (docs/measurements/choice.md). It is what
 ///     learn_times h200_choice_study.jsonl h200_image_trials.jsonl h100_choice_study.jsonl
 ///         h100_choice_study_2.jsonl --trees 250 --height 5 -o search/model/sm_90a_times.json
 /// of tests/bench writes of the files in docs/data. Read once.
