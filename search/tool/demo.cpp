@@ -84,8 +84,8 @@ int run(const DemoVerb& options) {
   fmt::print("\n{}\nformat: {}\n", problem.algorithm.text(), problem.weights->format().text());
   write_kernels(options, problem);
   fmt::print("\nRunning on {} ({})\n\n", device.name(), device.description().model);
-  const auto tries = static_cast<std::size_t>(device.is_cuda() ? options.tries : 1);
-  const Kernel kernel = fastest_kernel(problem, problem_options, device, target_of(device), {}, tries);
+  const Kernel kernel = fastest_kernel(problem, problem_options, device, target_of(device), {},
+                                       static_cast<std::size_t>(options.tries));
   Row sparse{"weft, " + kernel.schedule().weights()->format().text(), 0, sparse_operations(problem),
              verify(kernel, device, problem.arguments)};
   sparse.microseconds = time_kernel(device, kernel.bind(device, problem.arguments)).median;
@@ -114,9 +114,8 @@ void add_demo(CLI::App& app, Action& action) {
   begin_group(verb, "Problem");
   add_option(verb, "--tensor", options.tensor, "which tensor of the file");
   only_from(add_option(verb, "--n", options.n, "columns of the dense operand"), 1, 1'000'000'000);
-  only_from(
-      add_option(verb, "--try", options.tries, "kernels that are measured before one is taken, on a GPU"), 1,
-      1000);
+  only_from(add_option(verb, "--try", options.tries, "kernels that are measured before one is taken"), 1,
+            1000);
   begin_group(verb, "Output");
   add_option(verb, "-o,--out", options.out, "folder for the kernels");
 }
