@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Microseconds on an H200, fitted to 572 kernels of 33 convolutions in f32 (docs/measurements/choice.md).
+// Microseconds on an H200, fitted to 543 kernels of 33 convolutions in f32 (docs/measurements/choice.md).
 constexpr double always_of_image = 1.8;       ///< a launch, the first loads, and the results
 constexpr double of_far_filters = 1.23e-4;    ///< a byte of code of a processor beyond those at hand
 constexpr double of_all_filters = 1.45e-6;    ///< a byte of code of all blocks of filters

@@ -19,6 +19,7 @@ constexpr double own_bytes = 32'768, near_bytes = 131'072;
 constexpr double own_rate = 64, near_rate = 26, far_rate = 4.6, far_rate_of_many = 5.5;
 constexpr double many_streams = 8;
 constexpr std::int64_t bytes_of_sum = 4;  ///< in f32
+
 double rate_of_code(double bytes_on_chip, double streams) {
   if (bytes_on_chip <= own_bytes) return own_rate;
   if (bytes_on_chip <= near_bytes) return near_rate;
