@@ -27,10 +27,12 @@ std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Fo
 /// before they are compared. The median of the kernels of an H200 (docs/measurements/choice.md); 1 where none
 /// was compared.
 double usual_error_of_bound(const ProblemSummary& problem, const Format& format, std::string_view recipe,
-                            const KnobValues& point);
+                            const KnobValues& point, const Target& target);
 /// Microseconds of the launches that copy operands for a recipe: what is read and written at the rate of
 /// memory, and a launch, times what four products took over that on an H200.
 double time_of_copying(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings);
+/// The problem as kernels of a recipe see it: those of row groups read copies whose rows are filled up.
+ProblemSummary seen_by(std::string_view recipe, const ProblemSummary& problem);
 /// bound_of() times its usual error, and what copies take: microseconds. On a CPU, which has no model, a
 /// rough count: less is faster.
 double modelled_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,

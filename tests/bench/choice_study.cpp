@@ -138,7 +138,6 @@ class Study {
     const ProblemSummary& summary = point.summary;
     const Ceilings ceilings = ceilings_of(summary.dtype, target_);
     const Bound bound = bound_of(summary, point.space.recipe(), point.values, target_, ceilings);
-    const bool of_groups = point.space.recipe() == "shfl_bw" || point.space.recipe() == "v_n_m";
     return {{"recipe", point.space.recipe()},
             {"format", point.space.format().text()},
             {"point", point.values},
@@ -148,7 +147,7 @@ class Study {
             {"parts", bound.parts},
             {"m", summary.m},
             {"k", summary.k},
-            {"n", of_groups ? with_copied_rows(summary).n : summary.n},
+            {"n", seen_by(point.space.recipe(), summary).n},
             {"dtype", name_of(summary.dtype)},
             {"convolution", summary.convolution},
             {"stored", summary.stored},

@@ -19,9 +19,9 @@ using Cut = ImageCut<std::int64_t>;
 Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const SparseRtKnobs& knobs) {
   if (const auto cut = image.cheapest(knobs, target)) return *cut;
   const auto number = [](std::int64_t knob, std::int64_t least) { return knob > 0 ? knob : least; };
-  constexpr std::int64_t least_rows = 2;
-  const Cut least{number(knobs.rows, least_rows), number(knobs.lines, image.lines_of_warp()),
-                  number(knobs.groups, 1), knobs.image != SparseRtImage::clamped ? 1 : 0};
+  const Cut least{number(knobs.rows, SparseRtConvolution::rows_tried.front()),
+                  number(knobs.lines, image.lines_of_warp()), number(knobs.groups, 1),
+                  knobs.image != SparseRtImage::clamped ? 1 : 0};
   const std::string limits = fmt::format("at most {} warps and {} bytes", SparseRtConvolution::most_warps,
                                          target.shared_bytes_per_block);
   const auto other = image.cheapest({}, target);

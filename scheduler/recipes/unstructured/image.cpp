@@ -4,7 +4,6 @@
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 
-#include <array>
 #include <set>
 
 namespace weft {
@@ -22,9 +21,7 @@ constexpr double of_image_instruction = 1.02e-3;  ///< one of a group
 constexpr double of_image_exchange = 0.354e-3;    ///< a row of sums of a warp through shared memory
 constexpr double instructions_of_clamped_read = 1.67;
 
-constexpr std::array<std::int64_t, 6> rows_of_image_tried{2, 4, 8, 16, 32, 64};
 constexpr std::int64_t least_clamped_rows = 8;
-constexpr std::array<std::int64_t, 5> groups_of_image_tried{1, 2, 4, 8, 16};
 
 using Cut = ImageCut<std::int64_t>;
 
@@ -138,9 +135,9 @@ std::optional<ImageCut<std::int64_t>> SparseRtConvolution::cheapest(const Sparse
   const std::int64_t all = ceil_divide(lines_, lines_of_warp()) * lines_of_warp();
   for (std::int64_t each = lines_of_warp(); each <= all; each += lines_of_warp()) lines.push_back(each);
   if (knobs.lines > 0) lines = {knobs.lines};
-  std::vector<std::int64_t> rows(rows_of_image_tried.begin(), rows_of_image_tried.end());
+  std::vector<std::int64_t> rows(rows_tried.begin(), rows_tried.end());
   if (knobs.rows > 0) rows = {knobs.rows};
-  std::vector<std::int64_t> shares(groups_of_image_tried.begin(), groups_of_image_tried.end());
+  std::vector<std::int64_t> shares(groups_tried.begin(), groups_tried.end());
   if (knobs.groups > 0) shares = {knobs.groups};
   for (const bool staged : {true, false}) {
     if (!allowed(number_of(knobs.image), number_of(staged ? SparseRtImage::staged : SparseRtImage::clamped)))

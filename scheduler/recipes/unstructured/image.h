@@ -9,6 +9,7 @@
 #include <weft/scheduler/recipes/unstructured/shape.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,6 +29,10 @@ class SparseRtConvolution {
   static constexpr std::int64_t most_warps = 16;
   /// Bytes of shared memory, at most, between arrays that begin at multiples of 16.
   static constexpr std::int64_t ends_of_arrays = 32;
+
+  /// Filters of a block, and groups that share its sums, among which there is to choose.
+  static constexpr std::array<std::int64_t, 6> rows_tried{2, 4, 8, 16, 32, 64};
+  static constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
 
   /// `rows`, `columns` and `stored` are those of the weights as a matrix.
   SparseRtConvolution(const Algorithm& algorithm, std::int64_t rows, std::int64_t columns,

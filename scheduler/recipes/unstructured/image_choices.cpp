@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::int64_t staged_image = number_of(SparseRtImage::staged),
                        clamped_image = number_of(SparseRtImage::clamped);
-const std::vector<std::int64_t> row_values{2, 4, 8, 16, 32, 64};
 
 ImageCut<Expr> cut_of_knobs() {
   return {v("rows"), v("lines"), v("groups"), clamped_image - v("image")};
@@ -65,7 +64,7 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, const W
   list.at_most("rows of a clamped image", "filters that share a read of it", "rows",
                (v("image") - staged_image) * 8, v("rows"));
   if (!image.has_groups()) {
-    const Expr order = expected_order(weights, row_values);
+    const Expr order = expected_order(weights, SparseRtConvolution::rows_tried);
     list.at_most("order", "filters dealt where blocks are uneven", {}, order, v("order"));
     list.at_most("order (2)", "filters as they come where blocks are even", {}, v("order"), order);
   }
@@ -80,12 +79,14 @@ RecipeChoices image_choices(const SpaceProblem& problem, const Target& target, c
   const WeightMatrix& weights = *problem.matrix;
   const SparseRtConvolution image(problem.algorithm, weights.rows, weights.columns, weights.stored(),
                                   convolution_loops(problem.algorithm));
+  const auto& rows = SparseRtConvolution::rows_tried;
+  const auto& shares = SparseRtConvolution::groups_tried;
   std::vector<std::int64_t> orders{given_order};
   if (!image.has_groups()) orders.push_back(dealt_order);
   return {.knobs = {{"image", {staged_image, clamped_image}},
-                    {"rows", row_values},
+                    {"rows", {rows.begin(), rows.end()}},
                     {"lines", image.lines_worth_trying()},
-                    {"groups", {1, 2, 4, 8, 16}},
+                    {"groups", {shares.begin(), shares.end()}},
                     {"order", orders}},
           .limits = constraints_of(image, target, options),
           .worth = preferences_of(image, weights, target, options)};
