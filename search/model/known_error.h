@@ -33,8 +33,8 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
 double time_of_copying(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings);
 /// The problem as kernels of a recipe see it: those of row groups read copies whose rows are filled up.
 ProblemSummary seen_by(std::string_view recipe, const ProblemSummary& problem);
-/// bound_of() times its usual error, and what copies take: microseconds. On a CPU, which has no model, a
-/// rough count: less is faster.
+/// bound_of() times its usual error, and what copies take: microseconds. On a CPU a rough count for formats
+/// other than csr: less is faster.
 double modelled_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings);
 /// Whether what kernels of the recipe take beyond their modelled time was learnt (learnt_times.h).
@@ -52,7 +52,7 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
 /// What an expected time is multiplied by before kernels are ranked, and only then: what speaks against a
 /// recipe beside its time. Where times were learnt, 1.15 for the default schedule. Elsewhere 2 for it, which
 /// was the fastest in none of a dozen problems where another recipe has the weights, and 1.5 for what was
-/// never compared on a device; 1.1 for code of a CPU, which takes seconds to make.
+/// never compared on a device.
 double reluctance_to(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const Target& target);
 /// The error of a measured time: the spread of its samples, where it has one.

@@ -51,14 +51,14 @@ TEST(FormatsWorthTrying, PatternsAreFound) {
   EXPECT_THAT(formats_of(*grouped_problem(512, 512, 64, 128).matrix), Contains("shfl_bw:V=128"));
 }
 
-TEST(Choose, OnACpuRowsComeBeforeTheDefaultSchedule) {
+TEST(Choose, OnACpuTheDefaultScheduleComesLast) {
   for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc, ImageLayout::chwn}) {
     const Convolution c{
         .batch = 32, .channels = 64, .filters = 32, .image = {7, 7}, .filter = {1, 1}, .layout = layout};
     const SpaceProblem problem{convolution_algorithm(c, DType::f32),
                                std::make_shared<const WeightMatrix>(unstructured(0.9, DType::f32, 32, 64)),
                                formats::csr()};
-    EXPECT_EQ(chosen(problem, "cpu").first().recipe->name, "cpu_rows") << name_of(layout);
+    EXPECT_NE(chosen(problem, "cpu").first().recipe->name, "default") << name_of(layout);
   }
 }
 

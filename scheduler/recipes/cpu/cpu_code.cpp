@@ -239,6 +239,25 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
   return chosen;
 }
 
+CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& target) {
+  const CpuNest nest = cpu_nest(images, formats::csr(), target);
+  const std::int64_t lanes = registers_of(target).lanes();
+  double others = 1;
+  for (const std::string& other : nest.others)
+    others *= static_cast<double>(std::max<std::int64_t>(1, extent_of(images, other).value));
+  const std::int64_t width = std::max<std::int64_t>(1, nest.width);
+  const auto vectors = static_cast<double>(ceil_divide(width, lanes));
+  if (!has_lines(nest))
+    return {.vectors = others * vectors,
+            .groups = others * static_cast<double>(ceil_divide(width, code.columns)),
+            .copied = static_cast<double>(summed(images) * code.columns) * sizeof(float)};
+  return {.vectors = others * static_cast<double>(nest.height) * vectors,
+          .groups = others * static_cast<double>(ceil_divide(nest.height, code.lines)),
+          .copied = static_cast<double>(bytes_of_lines(images, nest, code.lines, lanes)),
+          .of_lines = true,
+          .apart = has_results_apart(images, nest)};
+}
+
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuCode& knobs, CallPlace place) {
   return made_with_knobs(place, cpu_code_knobs(), knobs, [&](const CpuCode& each) {

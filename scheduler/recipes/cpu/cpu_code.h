@@ -39,6 +39,18 @@ WEFT_KNOB_REFUSED(cpu_code,
 /// The knobs with those that are 0 chosen, for so many stored entries.
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
                    std::int64_t entries, const Target& target);
+
+/// What the code goes through.
+struct CodeWork {
+  double vectors = 0;     ///< vectors of results, for each row of the weights
+  double groups = 0;      ///< columns or lines that are copied at a time, so often
+  double copied = 0;      ///< bytes of one group
+  bool of_lines = false;  ///< groups are lines of an image
+  bool apart = false;     ///< results that are one vector lie apart
+};
+/// Of a convolution whose sizes are known, with no knob left out.
+CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& target);
+
 inline VectorRegisters registers_of(const Target& target) {
   return {target.vector_bytes};
 }

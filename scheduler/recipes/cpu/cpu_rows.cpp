@@ -13,9 +13,6 @@ bool is_taken(const Format& format) {
   return format.name == "csr" || format.name == "dense";
 }
 
-/// Groups of one column that are a vector of entries; fewer are written out.
-constexpr std::int64_t least_gathered = 8;
-
 /// The steps of a point.
 class RowSteps {
  public:

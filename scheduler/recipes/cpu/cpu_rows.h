@@ -78,6 +78,14 @@ struct CpuNest {
 };
 CpuNest cpu_nest(const Algorithm& algorithm, const Format& format, const Target& target);
 
+/// Bytes of the dense operand that so many elements of `vectors`, of so many `lines`, read, with all that is
+/// summed over.
+std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
+                            std::int64_t lines);
+/// Whether results that are one vector lie apart.
+bool has_results_apart(const Algorithm& algorithm, const CpuNest& nest);
+inline constexpr double cycles_of_result_apart = 3;
+
 /// The knobs with those that are 0 chosen, for rows of `entries` in the mean.
 CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries,
                    const Target& target);
@@ -89,5 +97,9 @@ double entries_of_row(const SparseTensor& weights);
 /// fewer registers some wait in the first cache, at no more cost than reading entries once more.
 std::int64_t cpu_lanes(const Algorithm& algorithm, const Target& target);
 inline constexpr std::int64_t most_vectors_of_sums = 28;
+/// Groups of one column that are a vector of entries; fewer are written out.
+inline constexpr std::int64_t least_gathered = 8;
+/// Bytes of pages whose places a processor knows at once.
+inline constexpr std::int64_t known_pages = 256 * 1024;
 
 }  // namespace weft

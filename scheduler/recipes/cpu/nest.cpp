@@ -11,10 +11,9 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t cache_line = 64;           ///< bytes
-constexpr std::int64_t same_sets = 1024;          ///< bytes between rows that leave a quarter of the sets
-constexpr std::int64_t least_reads = 8;           ///< a row of the dense operand is read so often
-constexpr std::int64_t known_pages = 256 * 1024;  ///< bytes of pages whose places a processor knows at once
+constexpr std::int64_t cache_line = 64;   ///< bytes
+constexpr std::int64_t same_sets = 1024;  ///< bytes between rows that leave a quarter of the sets
+constexpr std::int64_t least_reads = 8;   ///< a row of the dense operand is read so often
 
 std::int64_t iterations(const Algorithm& algorithm, const std::string& index) {
   const Extent extent = extent_of(algorithm, index);
@@ -67,24 +66,6 @@ bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double ent
   const bool hard = (row % cache_line != 0 && cache_line % row != 0) || row % same_sets == 0 ||
                     operand.shape[0].value * row > known_pages;
   return hard && entries >= static_cast<double>(least_reads * operand.shape[0].value);
-}
-
-/// Bytes of the dense operand that a panel reads, with all that is summed over.
-std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
-                            std::int64_t lines) {
-  auto bytes = static_cast<std::int64_t>(size_of(algorithm.operands[dense_operand(algorithm)].dtype));
-  for (const AffineIndex& place : access_of_dense(algorithm).indices) {
-    std::int64_t span = 1;
-    for (const auto& [name, coefficient] : place.terms) {
-      const std::int64_t count = name == nest.vectors              ? panel
-                                 : name == nest.lines              ? lines
-                                 : algorithm.index(name).reduction ? iterations(algorithm, name)
-                                                                   : 1;
-      span += std::abs(coefficient) * std::max<std::int64_t>(count - 1, 0);
-    }
-    bytes *= span;
-  }
-  return bytes;
 }
 
 /// So many elements, or the power of two that holds a narrower output; LLVM takes long for others.
@@ -180,6 +161,28 @@ std::vector<std::string>::iterator place_of_vectors(const Algorithm& algorithm, 
 }
 
 }  // namespace
+
+std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
+                            std::int64_t lines) {
+  auto bytes = static_cast<std::int64_t>(size_of(algorithm.operands[dense_operand(algorithm)].dtype));
+  for (const AffineIndex& place : access_of_dense(algorithm).indices) {
+    std::int64_t span = 1;
+    for (const auto& [name, coefficient] : place.terms) {
+      const std::int64_t count = name == nest.vectors              ? panel
+                                 : name == nest.lines              ? lines
+                                 : algorithm.index(name).reduction ? iterations(algorithm, name)
+                                                                   : 1;
+      span += std::abs(coefficient) * std::max<std::int64_t>(count - 1, 0);
+    }
+    bytes *= span;
+  }
+  return bytes;
+}
+
+bool has_results_apart(const Algorithm& algorithm, const CpuNest& nest) {
+  const std::string* last = algorithm.output.indices.back().plain();
+  return last == nullptr || *last != nest.vectors;
+}
 
 double entries_of_row(const SparseTensor& weights) {
   return static_cast<double>(weights.array("values").size()) /

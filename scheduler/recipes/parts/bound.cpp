@@ -1,6 +1,7 @@
 #include <weft/scheduler/recipes/parts/bound.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace weft {
 namespace bounds {
@@ -25,6 +26,12 @@ Bound Parts::total() const {
     if (static_cast<Resource>(i) != Resource::launch) sum += std::pow(part, order);
   }
   bound.microseconds = std::pow(sum, 1 / order) + bound.part(Resource::launch);
+  return bound;
+}
+
+Bound Parts::sum() const {
+  Bound bound = total();
+  bound.microseconds = std::accumulate(bound.parts.begin(), bound.parts.end(), 0.0);
   return bound;
 }
 

@@ -70,6 +70,8 @@ class Parts {
   void add_memory(const ProblemSummary& problem);
   /// The parts joined; those of `Resource::launch` come on top.
   Bound total() const;
+  /// Added up: what one core does one after the other.
+  Bound sum() const;
 
  private:
   const Ceilings& ceilings_;

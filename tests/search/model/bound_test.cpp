@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <weft/formats/synthetic.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/known_error.h>
 #include <weft/search/spaces/problems.h>
@@ -370,6 +371,55 @@ TEST(Summary, counts_what_the_weights_hold) {
   EXPECT_TRUE(convolution.convolution);
   EXPECT_EQ(convolution.n, 20);
   EXPECT_EQ(convolution.dense_elements, 60);
+}
+
+/// One of ten weights of a 3x3 convolution of 32 to 32 channels.
+ProblemSummary images(std::int64_t side, std::int64_t batch, ImageLayout layout) {
+  const Convolution of{.batch = batch,
+                       .channels = 32,
+                       .filters = 32,
+                       .image = {side, side},
+                       .filter = {3, 3},
+                       .pad = {1, 1},
+                       .layout = layout};
+  const WeightMatrix weights =
+      synthetic_layer({.rows = 32, .columns = 288, .sparsity = 0.9, .dtype = DType::f32});
+  return summary_of(convolution_algorithm(of, DType::f32), weights, formats::csr());
+}
+
+double on_cpu(const ProblemSummary& problem, const char* recipe, const KnobValues& point) {
+  return bound_of(problem, recipe, point, target_named("x86-64-v4")).microseconds;
+}
+
+TEST(TimesOnACpu, AVectorThatIsNotFullTakesAsLongAsAFullOne) {
+  const ProblemSummary narrow = images(8, 8, ImageLayout::nchw), wide = images(16, 2, ImageLayout::nchw);
+  ASSERT_EQ(narrow.n, wide.n);
+  EXPECT_GT(on_cpu(narrow, "cpu_code", {{"rows", 16}, {"columns", 16}, {"lines", 8}}),
+            1.5 * on_cpu(wide, "cpu_code", {{"rows", 16}, {"columns", 16}, {"lines", 16}}));
+  const KnobValues lines{{"panel", 16}, {"rows", 4}, {"groups", 1}, {"copy", 3}};
+  EXPECT_GT(on_cpu(narrow, "cpu_rows", lines), 1.5 * on_cpu(wide, "cpu_rows", lines));
+}
+
+TEST(TimesOnACpu, WhatIsCopiedAtATimeStaysInTheSecondCache) {
+  const ProblemSummary problem = unstructured(384, 2048, 784, 0.1);
+  const auto time = [&](std::int64_t columns) {
+    return on_cpu(problem, "cpu_code", {{"rows", 30}, {"columns", columns}});
+  };
+  EXPECT_GT(time(256), 1.2 * time(64));
+}
+
+TEST(TimesOnACpu, FewerLinesAtATimeReadTheCodeMoreOften) {
+  const ProblemSummary problem = images(16, 2, ImageLayout::nchw);
+  const auto time = [&](std::int64_t lines) {
+    return on_cpu(problem, "cpu_code", {{"rows", 16}, {"columns", 16}, {"lines", lines}});
+  };
+  EXPECT_GT(time(1), time(16));
+}
+
+TEST(TimesOnACpu, ResultsThatLieApartTakeLonger) {
+  const KnobValues point{{"panel", 16}, {"rows", 4}, {"groups", 1}, {"copy", 3}};
+  EXPECT_GT(on_cpu(images(16, 2, ImageLayout::nhwc), "cpu_rows", point),
+            on_cpu(images(16, 2, ImageLayout::nchw), "cpu_rows", point));
 }
 
 }  // namespace
