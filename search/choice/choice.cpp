@@ -99,8 +99,9 @@ class Chooser {
       Way unasked{format, &recipe, {}, times.expected({})};
       const RecipeChoices choices = choices_of(problem, recipe);
       const std::vector<Way> best = best_points(problem, recipe, choices, times);
-      // Where no kernel was compared with its model, a recipe is trusted to find about the best of its
-      // points, but not of a product where the model of its own point takes longer by far.
+      // Where no kernel was compared with its model, and on a CPU, where the models know recipes from one
+      // another better than points, a recipe is trusted to find about the best of its points, but not of a
+      // product where the model of its own point takes longer by far.
       constexpr double far = 3.8;  // the model of code has been so much too slow in few columns
       const bool compared = has_learnt_times(recipe.name, target_) ||
                             error_of_bound(summary, format, recipe.name, target_).has_value();

@@ -29,15 +29,24 @@ CodeWork work_of(const ProblemSummary& problem, const CpuCode& code, const Targe
           .copied = static_cast<double>(problem.k * code.columns) * sizeof(float)};
 }
 
+/// How much longer loads of copies take that do not stay in the first caches: more for each doubling, and
+/// more again beyond the second cache. Lines that one vector follows another of are read ahead.
+double cost_of_loads(const CodeWork& work, double second_cache) {
+  constexpr double near = 64 * 1024, of_doubling = 0.15, beyond_cache = 1.7, of_lines = 0.25;
+  const double apart = of_doubling * std::log2(std::max(1.0, work.copied / near)) +
+                       std::clamp((work.copied / second_cache - 0.4) / 0.8, 0.0, 1.0);
+  return 1 + beyond_cache * apart * (work.of_lines ? of_lines : 1);
+}
+
 /// About how long a point takes on one core: the multiplications; a vector loaded for each column that one
 /// row of a block keeps, longer where what is copied at a time does not stay in the second cache; loading and
 /// storing the sums of a block; the copies; and the code, which comes from the second cache, or from behind
-/// it, for every group of columns. Fitted to 240 kernels of an AMD and 398 of an Intel processor
-/// (docs/measurements/cpu.md).
+/// it, for every group of columns. Fitted, and then mended by hand, to 240 points of an AMD and 398 of an
+/// Intel processor (docs/measurements/cpu.md).
 Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                        const Ceilings& ceilings) {
   constexpr double cycles_of_entry = 0.8, cycles_of_load = 1.85, cycles_of_sum = 2.5, bytes_of_entry = 12;
-  constexpr double beyond_cache = 1.7, of_copied = 1.4, of_cached_code = 0.2;  // times as long
+  constexpr double of_copied = 1.4, of_cached_code = 0.2;  // times as long
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t columns = std::min(filled_up(problem.n, lanes), 8 * lanes);
   const CodeWork work = work_of(
@@ -53,15 +62,11 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   const auto stored = static_cast<double>(problem.stored);
   const auto second_cache = static_cast<double>(target.second_cache_bytes);
   const double code = stored * bytes_of_entry;
-  // Lines that one vector follows another of are read ahead.
-  constexpr double near = 64 * 1024, of_doubling = 0.15, of_lines = 0.25;
-  const double apart = (of_doubling * std::log2(std::max(1.0, work.copied / near)) +
-                        std::clamp((work.copied / second_cache - 0.4) / 0.8, 0.0, 1.0)) *
-                       (work.of_lines ? of_lines : 1);
   const double behind = std::clamp((code + work.copied) / second_cache - 0.5, 0.0, 1.0);
   Parts parts(ceilings);
   parts.add(Resource::units, cycle * work.vectors * stored * cycles_of_entry);
-  parts.add(Resource::units, cycle * work.vectors * kept * cycles_of_load * (1 + beyond_cache * apart));
+  parts.add(Resource::units,
+            cycle * work.vectors * kept * cycles_of_load * cost_of_loads(work, second_cache));
   parts.add(Resource::units, cycle * work.vectors * static_cast<double>(problem.m) * cycles_of_sum);
   if (work.apart)
     parts.add(Resource::units, cycle * static_cast<double>(problem.m) * static_cast<double>(problem.n) *

@@ -209,9 +209,7 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
   CpuCode chosen = knobs;
   if (chosen.rows == 0)
     chosen.rows = evenly(extent_of(algorithm, nest.rows).value, registers_of(target).sums());
-  std::int64_t images = 1;
-  for (const std::string& other : nest.others)
-    images *= std::max<std::int64_t>(1, extent_of(algorithm, other).value);
+  const std::int64_t images = times_of_others(algorithm, nest);
   // Threads that have other images need no other lines or columns.
   const std::int64_t threads = images >= target.threads ? 1 : target.threads;
   const bool by_rows =
@@ -242,9 +240,7 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
 CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& target) {
   const CpuNest nest = cpu_nest(images, formats::csr(), target);
   const std::int64_t lanes = registers_of(target).lanes();
-  double others = 1;
-  for (const std::string& other : nest.others)
-    others *= static_cast<double>(std::max<std::int64_t>(1, extent_of(images, other).value));
+  const auto others = static_cast<double>(times_of_others(images, nest));
   const std::int64_t width = std::max<std::int64_t>(1, nest.width);
   const auto vectors = static_cast<double>(ceil_divide(width, lanes));
   if (!has_lines(nest))

@@ -84,7 +84,9 @@ std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std
                             std::int64_t lines);
 /// Whether results that are one vector lie apart.
 bool has_results_apart(const Algorithm& algorithm, const CpuNest& nest);
-inline constexpr double cycles_of_result_apart = 3;
+inline constexpr double cycles_of_result_apart = 3;  ///< that a processor takes to store such a result
+/// How often the loops over the other indices go; once where a launch says.
+std::int64_t times_of_others(const Algorithm& algorithm, const CpuNest& nest);
 
 /// The knobs with those that are 0 chosen, for rows of `entries` in the mean.
 CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries,

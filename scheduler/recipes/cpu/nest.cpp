@@ -179,6 +179,13 @@ std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std
   return bytes;
 }
 
+std::int64_t times_of_others(const Algorithm& algorithm, const CpuNest& nest) {
+  std::int64_t times = 1;
+  for (const std::string& other : nest.others)
+    times *= std::max<std::int64_t>(1, iterations(algorithm, other));
+  return times;
+}
+
 bool has_results_apart(const Algorithm& algorithm, const CpuNest& nest) {
   const std::string* last = algorithm.output.indices.back().plain();
   return last == nullptr || *last != nest.vectors;

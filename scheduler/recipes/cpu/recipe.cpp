@@ -41,9 +41,7 @@ RowsWork work_of(const ProblemSummary& problem, const CpuRows& rows, const Targe
   const Algorithm& images = *problem.of_images;
   const CpuNest nest = cpu_nest(images, formats::csr(), target);
   if (nest.width == 0 || nest.vectors.empty()) return work;
-  double walks = 1;
-  for (const std::string& other : nest.others)
-    walks *= static_cast<double>(std::max<std::int64_t>(1, extent_of(images, other).value));
+  auto walks = static_cast<double>(times_of_others(images, nest));
   const bool of_lines = !nest.lines.empty() && nest.lines != nest.rows;
   if (of_lines) walks *= static_cast<double>(ceil_divide(nest.height, rows.rows));
   work.walks = walks * static_cast<double>(ceil_divide(nest.width, rows.panel));
@@ -109,8 +107,8 @@ void add_dense(Parts& parts, const ProblemSummary& problem, bool copied, const R
 }
 
 /// About how long a point takes on one core: its entries, sums and vectors, the copies, and the lists as
-/// often as panels read them. Fitted to 664 kernels of an AMD and 1,025 of an Intel processor
-/// (docs/measurements/cpu.md).
+/// often as panels read them. Fitted, and then mended by hand, to 664 points of an AMD and 1,025 of an Intel
+/// processor (docs/measurements/cpu.md).
 Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                        const Ceilings& ceilings) {
   const std::int64_t usual = std::min<std::int64_t>(64, power_of_two_from(problem.n));
