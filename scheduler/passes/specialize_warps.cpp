@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -125,6 +126,7 @@ class Roles {
     if (const auto* loop = body.as<ir::For>(); loop != nullptr && ir::is_block(loop->kind))
       return ir::for_loop(*loop, (*this)(loop->body));
     if (const auto* let = body.as<ir::Let>()) return ir::let(let->name, let->value, (*this)(let->body));
+    if (holds_arrival(body)) return with_arrival(body);
     const auto loops = ring_loops(body);
     internal_check(loops.size() == 1, "warps have roles in a program without one ring of copies");
     rest_ = ring_of(loops.front()->body, ring_);
@@ -148,6 +150,17 @@ class Roles {
   }
 
  private:
+  /// Roles meet again where blocks count who came last: all threads do, and the others go on with the result.
+  Stmt with_arrival(const Stmt& body) {
+    const auto* block = body.as<ir::Sequence>();
+    const auto* arrival = block == nullptr ? nullptr : block->statements.back().as<ir::If>();
+    internal_check(arrival != nullptr && is_last_arrival(arrival->condition),
+                   "warps have roles in a program that does more than sum before blocks meet");
+    const Stmt own = ir::block({block->statements.begin(), block->statements.end() - 1});
+    const Stmt result = ir::if_then(thread() < consumers_, arrival->then);
+    return ir::block({(*this)(own), ir::if_then(arrival->condition, result)});
+  }
+
   Stmt in_turns(const Stmt& body, int registers, const char* instruction) const {
     const Stmt first = registers > 0 ? ir::execute(instruction, {registers}) : Stmt();
     return ir::allocate(turn_, ir::block({first, ir::store(turn_, {}, 0), body}));
@@ -361,7 +374,7 @@ ir::Program wait_within_roles(ir::Program program, std::int64_t consumers) {
         stmt, [&](const ir::Barrier&) { return ir::execute("barrier_of_some", {1, consumers}); });
   };
   program.body = ir::rewrite<ir::If>(program.body, [&](const ir::If& branch, const Stmt& s) {
-    const bool parts = branch.otherwise.defined() && ir::same(branch.condition, thread() < consumers);
+    const bool parts = ir::same(branch.condition, thread() < consumers);
     return parts ? ir::if_then(branch.condition, within(branch.then), branch.otherwise) : s;
   });
   return program;

@@ -196,6 +196,23 @@ TEST(SparseTensorCores, BlocksShareASum) {
     expect_exact(product({70, 700, 72}, formats::v_n_m({.rows = 64}), target, {.tile_n = 64, .groups = 3}));
 }
 
+/// Tiles of few columns, which leave shared memory to weights under way, and blocks that share a sum while
+/// some of their warps only copy.
+TEST(SparseTensorCores, FewColumns) {
+  const Epilogue epilogue{.bias = true, .activation = Activation::relu};
+  for (const std::int64_t columns : {1, 8, 12, 17, 32}) {
+    for (const std::int64_t groups : {1, 2, 3}) {
+      SCOPED_TRACE(testing::Message() << columns << " columns, " << groups << " blocks");
+      const ShflBwKnobs knobs{
+          .tile_n = columns <= 16 ? 16 : 32, .stages = 5, .groups = groups, .producers = columns > 1 ? 4 : 0};
+      expect_exact(product({150, 700, columns}, formats::n_m({.rows = 128, .places = 128}), "sm_90a", knobs,
+                           DType::f16, epilogue));
+      expect_exact(product({70, 900, columns}, formats::v_n_m({.rows = 64}), "sm_90a", knobs));
+      expect_exact(product({40, 300, columns}, formats::v_n_m({.rows = 32}), "sm_90a", knobs));
+    }
+  }
+}
+
 TEST(SparseTensorCores, Convolutions) {
   Convolution c;
   c.batch = 8;
@@ -225,6 +242,9 @@ TEST(SparseTensorCores, AsCudaSource) {
   if (!cuda::compiler_status().found()) GTEST_SKIP() << "[SKIP] " << cuda::compiler_status().sentence;
   expect_exact(product({40, 200, 64}, formats::v_n_m({.rows = 32}), "sm_80", {.tile_n = 64}), Emitter::cuda);
   expect_exact(product({300, 200, 72}, formats::v_n_m({.rows = 64}), "sm_90a", {.tile_n = 128, .blocks = 3}),
+               Emitter::cuda);
+  expect_exact(product({70, 500, 8}, formats::v_n_m({.rows = 64}), "sm_90a",
+                       {.tile_n = 16, .groups = 3, .producers = 4}),
                Emitter::cuda);
 }
 

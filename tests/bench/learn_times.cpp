@@ -1,5 +1,5 @@
-// What kernels take beyond their modelled time, learnt from a choice study (choice_study.cpp), and judged by
-// problems that were left out:
+// What kernels take beyond their modelled time, learnt from choice studies (choice_study.cpp) and from trials
+// of `weft tune`, and judged by problems that were left out:
 //
 //   learn_times STUDY.jsonl OTHER.jsonl --trees 250 --height 5 -o search/model/sm_90a_times.json
 //
@@ -13,6 +13,8 @@
 #include <weft/search/model/draw.h>
 #include <weft/search/model/known_error.h>
 #include <weft/search/model/learnt_times.h>
+#include <weft/search/model/recorded_times.h>
+#include <weft/search/records/record_file.h>
 #include <weft/search/spaces/problems.h>
 
 #include <CLI/CLI.hpp>
@@ -54,6 +56,12 @@ Algorithm images_of(const Json& image, DType dtype) {
   return convolution_algorithm(convolution, dtype);
 }
 
+/// Of what copies take nothing is learnt.
+double without_copies(double all, double copying) {
+  constexpr double least_share = 0.2;
+  return std::max(least_share * all, all - copying);
+}
+
 Measured measured_of(const Json& line, const Target& target) {
   Measured kernel;
   kernel.id = line.at("id");
@@ -74,10 +82,32 @@ Measured measured_of(const Json& line, const Target& target) {
   kernel.bound = bound_of(problem, kernel.recipe, kernel.point, target);
   kernel.modelled = modelled_time(problem, kernel.format, kernel.recipe, kernel.point, target,
                                   ceilings_of(problem.dtype, target));
-  // Without what copies took, of which nothing is learnt.
-  constexpr double least_share = 0.2;
-  const double all = line.at("us");
-  kernel.microseconds = std::max(least_share * all, all - line.value("copying", 0.0));
+  kernel.microseconds = without_copies(line.at("us"), line.value("copying", 0.0));
+  return kernel;
+}
+
+/// A right trial of `weft tune` of a product: its record does not say how images are cut.
+std::optional<Measured> measured_of(const Record& record, const Target& target) {
+  const std::optional<double> time = record.time_of_correct();
+  if (record.measure != "gpu" || record.kernel == "conv2d" || !time || record.recipe == "default")
+    return std::nullopt;
+  Measured kernel;
+  kernel.id = record.problem_key();
+  kernel.recipe = record.recipe;
+  kernel.format = parse_format(record.pattern.kind);
+  ProblemSummary problem = summary_of(record);
+  // `tune` takes the operands of a product as rows of N columns. See operands_to_align().
+  constexpr std::int64_t word_bytes = 4, least_results_to_align = 1 << 19;
+  problem.input_unaligned = problem.n * static_cast<std::int64_t>(size_of(problem.dtype)) % word_bytes != 0;
+  problem.output_unaligned = problem.input_unaligned && problem.m * problem.n >= least_results_to_align;
+  const Ceilings ceilings = ceilings_of(problem.dtype, target);
+  const double copying = time_of_copying(problem, record.recipe, ceilings);
+  kernel.problem = seen_by(record.recipe, problem);
+  kernel.point = filled_point(kernel.problem, record.recipe, record.config, target);
+  kernel.bound = bound_of(kernel.problem, record.recipe, kernel.point, target);
+  kernel.modelled =
+      modelled_time(kernel.problem, kernel.format, record.recipe, kernel.point, target, ceilings) - copying;
+  kernel.microseconds = without_copies(*time, copying);
   return kernel;
 }
 
@@ -189,6 +219,26 @@ void print_errors(const Kernels& kernels, const std::vector<double>& expected, c
                quantile(of_kind, 0.975), quantile(of_kind, 1));
 }
 
+Kernels kernels_of(const std::string& file, const Target& target) {
+  Kernels kernels;
+  std::ifstream in(file);
+  std::string line;
+  if (std::getline(in, line); is_database(line)) {
+    const RecordFile trials(file, RecordFile::Mode::read);
+    for (const StoredRecord& one : trials.records()) {
+      if (auto kernel = measured_of(one.record, target)) kernels.push_back(std::move(*kernel));
+    }
+    return kernels;
+  }
+  for (; in; std::getline(in, line)) {
+    Measured kernel = measured_of(Json::parse(line), target);
+    // Of images nothing is learnt where it is not known how they are cut.
+    if (kernel.recipe != "sparsert" || !kernel.problem.convolution || kernel.problem.of_images != nullptr)
+      kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
 struct Options {
   std::vector<std::string> studies;
   std::string out, target = "sm_90a";
@@ -202,13 +252,8 @@ int run(const Options& options) {
   Kernels kernels;
   std::size_t judged = 0;
   for (const std::string& study : options.studies) {
-    std::ifstream in(study);
-    for (std::string line; std::getline(in, line);) {
-      Measured kernel = measured_of(Json::parse(line), target);
-      // Of images nothing is learnt where it is not known how they are cut.
-      if (kernel.recipe != "sparsert" || !kernel.problem.convolution || kernel.problem.of_images != nullptr)
-        kernels.push_back(std::move(kernel));
-    }
+    const Kernels more = kernels_of(study, target);
+    kernels.insert(kernels.end(), more.begin(), more.end());
     if (judged == 0) judged = kernels.size();
   }
   if (kernels.empty())
@@ -240,7 +285,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   weft::Options options;
   CLI::App app("What kernels take beyond their modelled time, learnt from a choice study.");
-  app.add_option("studies", options.studies, "lines of choice_study")->required();
+  app.add_option("studies", options.studies, "lines of choice_study, or trials of weft tune")->required();
   app.add_option("-o,--out", options.out, "where what was learnt goes");
   app.add_option("--trees", options.boosting.trees)->capture_default_str();
   app.add_option("--height", options.boosting.height)->capture_default_str();

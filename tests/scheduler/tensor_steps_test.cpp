@@ -231,6 +231,18 @@ TEST(TensorSteps, SpecializeWarpsRefuses) {
   EXPECT_THROW(persistent().try_apply({"specialize_warps", {{"consumers", std::int64_t{4}}}, {}}), UserError);
 }
 
+/// Threads of both roles meet where blocks count who came last.
+TEST(TensorSteps, RolesWhereBlocksShareASum) {
+  Schedule shared_sum = tensorized();
+  shared_sum.bind(shared_sum.split_k(k_block, 2, second_pass), block_z);
+  shared_sum.reorder_writeback(std::string("C"));
+  expect_refused(shared_sum, roles(4, 40, 232), 11, "threads meet that have other numbers of registers");
+  Schedule with_roles = shared_sum;
+  EXPECT_FALSE(with_roles.try_apply(roles()));
+  shared_sum.persist(n.outer, m_block, blocks = 3);
+  expect_refused(shared_sum, roles(), 11, "the sums of several tiles");
+}
+
 TEST(TensorSteps, ProducersRefuseCopies) {
   Schedule rows_staged = tiled();
   rows_staged.stage(std::string("B"), shared, at = k_block, depth = 2);

@@ -74,7 +74,7 @@ const std::vector<Request>& requests() {
        {{"instruction", 2}, {"warp_m", 24}},
        {"rows of a warp", "rows of an instruction"}},
       {"shfl_bw", "sm_86", {{"instruction", 3}, {"stages", 4}}, {"instruction"}},
-      {"shfl_bw", "sm_90", {{"producers", 4}, {"groups", 2}}, {"groups of roles"}},
+      {"shfl_bw", "sm_90", {{"producers", 4}, {"groups", 2}, {"blocks", 132}}, {"groups of roles"}},
       {"shfl_bw", "sm_90", {{"producers", 4}, {"stages", 1}}, {"stages of roles"}},
       {"shfl_bw", "sm_90", {{"instruction", 3}}, {"instruction"}},
       {"shfl_bw", "sm_90", {{"consumer_registers", 208}, {"producers", 0}}, {"registers of roles"}},

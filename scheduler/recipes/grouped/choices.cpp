@@ -59,7 +59,7 @@ class Choices {
     if (hopper) instructions.push_back(wgmma_number);
     return {
         {"tile_m", {16, 32, 64, 128, 256}},
-        {"tile_n", {64, 128, 256, 512}},
+        {"tile_n", widths()},
         {"tile_k", places_},
         {"instruction", instructions},
         {"warp_m", {16, 32, 64, 128}},
@@ -68,7 +68,7 @@ class Choices {
         {"producers", roles ? Values{0, 4} : Values{0}},
         {"producer_registers", roles ? Values{0, 88} : Values{0}},
         {"consumer_registers", roles ? Values{0, 152, 208} : Values{0}},
-        {"groups", pairs_ ? Values{1, 2, 4, 8, 16} : Values{1, 2, 4}},
+        {"groups", pairs_ ? Values{1, 2, 3, 4, 8, 16} : Values{1, 2, 3, 4, 8}},
         {"line", {16, 32, 64}},
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
@@ -90,10 +90,11 @@ class Choices {
       list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, mma_k16,
                    v("instruction"));
     // Tiles of 16 rows have few columns where the product has: two warps, or warps with less to sum.
-    const Expr low = pairs_ ? Expr(0) : v("tile_m") < 32;
+    const Expr low = pairs_ && group_ > rows_of_warp ? Expr(0) : v("tile_m") < 32;
     list.at_most("warps", "warps that keep a processor busy", "warps", ir::select(low, 2, 4), warps());
+    const Expr few_sums = target_.name == "sm_90a" ? ir::select(low, 8, pairs_ ? 32 : 16) : Expr(32);
     list.at_most("sums", "accumulators of a thread, so that loads are few", "registers",
-                 target_.name == "sm_90a" && !pairs_ ? ir::select(low, 8, 16) : Expr(32), accumulators());
+                 ir::select(is_narrow(v("tile_n")), 8, few_sums), accumulators());
     if (target_.sm >= 80)
       list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
     list.at_most("registers of roles", "both set or neither", {},
@@ -107,6 +108,15 @@ class Choices {
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
     if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
+    list.where(1 < v("groups") && negated(is_narrow(v("tile_n"))));
+    list.at_most("roles of shared sums", "warps that only copy, where blocks share sums of wide tiles",
+                 "warps", v("producers"), 0);
+    if (pairs_) {
+      list.where(1 < v("groups") && negated(by_warpgroups));
+      list.at_most("columns of shared sums", "columns that a warp sums where blocks share a sum", "columns",
+                   v("warp_n"), 64);
+    }
+    list.everywhere();
     if (target_.name == "sm_90a" && pairs_) {
       list.where(by_warpgroups);
       list.at_most("rows of a warpgroup", "rows that one sums of a tile that two could share", "rows",
@@ -127,6 +137,15 @@ class Choices {
   }
 
  private:
+  /// Narrow tiles have all columns.
+  std::vector<std::int64_t> widths() const {
+    std::vector<std::int64_t> all{64, 128, 256, 512};
+    for (const std::int64_t narrow : {32, 16}) {
+      if (columns_.is_static() && columns_.value <= narrow) all.insert(all.begin(), narrow);
+    }
+    return all;
+  }
+
   Expr by_warpgroups() const { return tile_.by_warpgroups; }
   Expr warps() const { return tile_.warps(); }
   /// At least a warp: a point without any is refused by another condition.
@@ -169,9 +188,19 @@ class Choices {
       list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
     list.at_most("roles", "warps that only copy, where the target and runs of columns have such copies",
                  "warps", producers, target_.sm >= 90 && runs_ ? 4 : 0);
+    list.where(0 < producers);
+    list.divides("runs of roles", "runs of a tile that those who copy do not share evenly",
+                 lanes_of_warp * warps_of_warpgroup,
+                 v("tile_k") * ir::minimum(v("tile_n") / columns_of_run, lanes_of_warp));
+    list.everywhere();
     list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
-    list.at_most("groups of roles", "groups that share a sum, beside warps with roles", "groups",
-                 has * v("groups"), 1);
+    list.where(0 < v("blocks"));
+    list.at_most("groups of roles", "groups that share a sum, beside warps with roles that go through tiles",
+                 "groups", has * v("groups"), 1);
+    list.where(0 < v("producer_registers") + v("consumer_registers"));
+    list.at_most("groups of roles (2)", "groups that share a sum, beside warps that hand registers over",
+                 "groups", v("groups"), 1);
+    list.everywhere();
     const Expr set = ir::minimum(v("producer_registers") + v("consumer_registers"), 1);
     list.at_most("registers of roles", "registers are set where warps have roles", {}, set, has);
     list.divides("warpgroups", "warps that are in no group whose registers are set",

@@ -52,10 +52,12 @@ class Numbers {
     chosen.line = knobs_.line.value_or(line_of(tile, *chosen.stages));
     const bool roles = has_roles();
     chosen.producers = roles ? knobs_.producers.value_or(warps_of_producer) : 0;
+    // All threads meet where blocks share a sum, each with the registers that it began with.
+    const bool hand_over = by_warpgroups() && *chosen.groups == 1;
     chosen.producer_registers =
-        roles ? knobs_.producer_registers.value_or(by_warpgroups() ? registers_of_producer : 0) : 0;
+        roles ? knobs_.producer_registers.value_or(hand_over ? registers_of_producer : 0) : 0;
     chosen.consumer_registers =
-        roles ? knobs_.consumer_registers.value_or(by_warpgroups() ? registers_of_consumer : 0) : 0;
+        roles ? knobs_.consumer_registers.value_or(hand_over ? registers_of_consumer : 0) : 0;
     return chosen;
   }
 
@@ -113,7 +115,8 @@ class Numbers {
 
   /// Blocks that go through the tiles, of one number in their clusters; 0: each has a tile.
   std::int64_t blocks_through_tiles() const {
-    const std::int64_t all = knobs_.blocks.value_or(has_roles() ? measured_device.multiprocessors : 0);
+    const bool through = has_roles() && knobs_.groups.value_or(1) == 1;
+    const std::int64_t all = knobs_.blocks.value_or(through ? measured_device.multiprocessors : 0);
     return all == 0 ? 0 : std::max<std::int64_t>(1, all / blocks_of_cluster());
   }
 
@@ -177,7 +180,8 @@ class Numbers {
     const bool beside = tiles_.rows == rows_of_warpgroup;
     chosen.tile_n = columns_of_tile(most_sums / tiles_.rows);
     chosen.warp_m = knobs_.warp_m.value_or(beside ? rows_of_warpgroup : tiles_.rows / 2);
-    const bool halved = beside && !(by_elements() && *chosen.tile_n == least_columns);
+    const bool halved =
+        beside && *chosen.tile_n >= least_columns && !(by_elements() && *chosen.tile_n == least_columns);
     chosen.warp_n = knobs_.warp_n.value_or(halved ? *chosen.tile_n / 2 : *chosen.tile_n);
   }
 

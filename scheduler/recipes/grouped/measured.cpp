@@ -17,7 +17,7 @@ class Measured {
 
   void operator()() {
     if (warpgroups_) {
-      list_.where(by_warpgroups_);
+      list_.where(by_warpgroups_ && wide_);
       sums_of_warpgroups();
       list_.where(negated(by_warpgroups_));
       shared_sums_of_warps();
@@ -68,7 +68,7 @@ class Measured {
   }
 
   void shared_sums() {
-    list_.where(1 < v("groups"));
+    list_.where(1 < v("groups") && wide_);
     list_.at_most("blocks of shared sums", "blocks that share a sum", "blocks", 4, v("groups"));
     list_.at_most("persistent shared sums", "one, where blocks that share sums go through tiles", {}, 1,
                   v("blocks"));
@@ -78,7 +78,7 @@ class Measured {
   }
 
   void persistent() {
-    list_.where(0 < v("blocks") && v("groups") <= 1);
+    list_.where(0 < v("blocks") && v("groups") <= 1 && wide_);
     list_.at_most("persistent roles", "warps that copy ahead into the next tile", "warps", 1, v("producers"));
     list_.at_most("persistent tiles", "elements of tiles that blocks go through", "elements",
                   warpgroups_ ? middle_tile : small_tile, area_);
@@ -112,6 +112,7 @@ class Measured {
   bool warpgroups_;
   Expr area_ = v("tile_m") * v("tile_n");
   Expr by_warpgroups_ = ir::equal(v("instruction"), wgmma_number);
+  Expr wide_ = negated(is_narrow(v("tile_n")));
 };
 
 }  // namespace

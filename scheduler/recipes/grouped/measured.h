@@ -7,6 +7,13 @@
 
 namespace weft {
 
+/// Tiles with fewer columns are for products that have no more: they leave shared memory to weights under
+/// way, and a processor has two of them.
+inline constexpr std::int64_t least_columns_of_wide = 64;
+inline ir::Expr is_narrow(const ir::Expr& columns_of_tile) {
+  return columns_of_tile < least_columns_of_wide;
+}
+
 /// Preferences for weights in groups of so many rows on sm_90a, over the knobs of shfl_bw_space(). On an H200
 /// they keep a point within 2 % of the best of nearly every product that was measured
 /// (docs/measurements.md), and leave one in a hundred points.

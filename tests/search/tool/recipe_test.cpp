@@ -187,8 +187,9 @@ TEST(Recipe, KnobsOfRowGroupsThatATargetCannotFollowAreRefused) {
   EXPECT_THAT(of_groups("shfl_bw:groups=2", "sm_90a", format).cpp(), HasSubstr("split_k"));
   for (const char* wrong : {"producers=4", "instruction=wgmma", "producers=0,producer_registers=40"})
     EXPECT_THROW(of_groups(std::string("shfl_bw:") + wrong, "sm_80", format), UserError) << wrong;
-  for (const char* wrong : {"tile_m=128", "tile_m=24", "tile_k=48", "warp_m=48", "warp_n=24", "line=256",
-                            "groups=2,producers=4", "stages=1,producers=4", "instruction=mma_m16n8k32"})
+  for (const char* wrong :
+       {"tile_m=128", "tile_m=24", "tile_k=48", "warp_m=48", "warp_n=24", "line=256",
+        "groups=2,producers=4,blocks=132", "stages=1,producers=4", "instruction=mma_m16n8k32"})
     EXPECT_THROW(of_groups(std::string("shfl_bw:") + wrong, "sm_90a", format), UserError) << wrong;
   EXPECT_NO_THROW(of_groups("shfl_bw:stages=2", "sm_80", format));
   EXPECT_THROW(of_groups("shfl_bw:stages=2", "sm_75", format), UserError);
