@@ -109,6 +109,13 @@ TEST(SparseTensorCores, TilesOfTheSmallerOperandRunInside) {
   expect_exact(tall);
   const Schedule of_tall_groups = product({900, 200, 136}, formats::v_n_m({.rows = 128}), "sm_90a", knobs);
   EXPECT_TRUE(uses(of_tall_groups, ".persist(n.outer, \"m.block\"")) << of_tall_groups.cpp();
+  // And, of 2:4, where each block has one tile.
+  const ShflBwKnobs a_tile_each{.tile_n = 64, .blocks = 0};
+  const Schedule beside = product({900, 200, 136}, formats::n_m({.rows = 64}), "sm_90a", a_tile_each);
+  EXPECT_TRUE(uses(beside, ".bind(n.outer, block_x)")) << beside.cpp();
+  expect_exact(beside);
+  const Schedule of_wide = product({130, 200, 264}, formats::n_m({.rows = 64}), "sm_90a", a_tile_each);
+  EXPECT_TRUE(uses(of_wide, ".bind(n.outer, block_y)")) << of_wide.cpp();
 }
 
 TEST(SparseTensorCores, EveryGroupAndBlock) {

@@ -60,7 +60,7 @@ class Grouped {
       schedule_.reorder(outer, inner, blocks, row_warps, column_warps, warp_row, warp_column, place);
     if (const std::int64_t side = columns_at_a_time(); side > 1)
       std::tie(columns, blocks_of_rows) = side_by_side(columns, blocks_of_rows, side);
-    schedule_.bind(columns, block_y).bind(blocks_of_rows, block_x);
+    bind_to_blocks(columns, blocks_of_rows);
     copy_ahead(blocks);
     schedule_.bind(row_warps, warp).bind(column_warps, warp).tensorize(instruction());
     if (*numbers_.groups > 1)
@@ -75,14 +75,15 @@ class Grouped {
  private:
   bool in_clusters() const { return *numbers_.cluster > 1; }
 
-  /// Blocks that go through tiles at the same time share what they read of the operand whose tiles run
-  /// inside; the other one is read from memory again and again, unless it stays in L2: the smaller one. Tall
+  /// Blocks that work at the same time share what they read of the operand whose tiles run inside; the
+  /// other one is read from memory again and again, unless it stays in L2: the smaller one. Tall
   /// groups that list their columns gather so little that it does not pay (docs/measurements.md). For weights
   /// in groups, see columns_at_a_time.
   bool inner_tiles_are_columns() const {
     const Algorithm& algorithm = schedule_.algorithm();
     const Operand& dense = algorithm.operands[dense_operand(algorithm)];
-    if (*numbers_.blocks == 0 || !tiles_.two_of_four || algorithm.takes_any_weights()) return false;
+    if (*numbers_.blocks == 0 && !may_begin_beside()) return false;
+    if (!tiles_.two_of_four || algorithm.takes_any_weights()) return false;
     constexpr std::int64_t tall = 128;
     if (schedule_.weights()->has_array("column") && tiles_.rows >= tall) return false;
     const auto known = [](const Extent& extent) { return extent.is_static(); };
@@ -92,6 +93,19 @@ class Grouped {
     const std::int64_t values = schedule_.weights()->array("values").size();
     const std::int64_t of_weights = values / (tiles_.rows * tiles_.kept()) * tile_.bytes_of_weights();
     return of_weights > of_dense;
+  }
+
+  /// Whether blocks with a tile each may begin beside one another in the order of columns: rows are then the
+  /// slower index of the launch, which has fewer. Measured of 2:4 alone (docs/measurements/two_of_four.md).
+  bool may_begin_beside() const {
+    constexpr std::int64_t most_of_y = 65535;
+    return !in_clusters() && !schedule_.weights()->has_array("column") && extent_.is_static() &&
+           extent_.value > tile_.columns && schedule_.weights()->rows() <= most_of_y * tile_.rows;
+  }
+
+  void bind_to_blocks(const LoopName& columns, const LoopName& rows) {
+    const bool beside = *numbers_.blocks == 0 && inner_tiles_are_columns();
+    schedule_.bind(beside ? rows : columns, block_y).bind(beside ? columns : rows, block_x);
   }
 
   void go_through_tiles(LoopName outer, LoopName inner) {
