@@ -152,6 +152,8 @@ class Roles {
  private:
   /// Roles meet again where blocks count who came last: all threads do, and the others go on with the result.
   Stmt with_arrival(const Stmt& body) {
+    if (const auto* allocation = body.as<ir::Allocate>())
+      return ir::allocate(allocation->buffer, (*this)(allocation->body));
     const auto* block = body.as<ir::Sequence>();
     const auto* arrival = block == nullptr ? nullptr : block->statements.back().as<ir::If>();
     internal_check(arrival != nullptr && is_last_arrival(arrival->condition),
