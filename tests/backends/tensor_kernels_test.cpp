@@ -211,7 +211,27 @@ TEST(TensorKernels, RecipeAtOddSizes) {
   }
 }
 
-/// Lists of unequal length, some empty.
+/// Tiles of few columns, and blocks that share a sum while some of their warps only copy.
+TEST(TensorKernels, FewColumns) {
+  for (const std::int64_t group : {16, 64, 128}) {
+    const SharedWeights weights =
+        packed(synthetic_layer({.rows = 150, .columns = 700, .sparsity = 0.7, .dtype = DType::f16}),
+               formats::shfl_bw({.rows = group}));
+    for (const std::int64_t columns : {8, 20}) {
+      for (const std::int64_t groups : {1, 3}) {
+        SCOPED_TRACE(testing::Message()
+                     << "V=" << group << " " << columns << " columns, " << groups << " blocks");
+        const ShflBwKnobs knobs{
+            .tile_n = columns <= 16 ? 16 : 32, .stages = 6, .groups = groups, .producers = 4};
+        expect_right(shfl_bw(spmm_algorithm(150, 700, Extent(columns), DType::f16,
+                                            {.bias = true, .activation = Activation::relu}),
+                             weights, target_named("sm_90a"), knobs),
+                     columns, DType::f16);
+      }
+    }
+  }
+}
+
 /// Blocks go through several columns of tiles at a time.
 TEST(TensorKernels, ColumnsOfTilesSideBySide) {
   const SharedWeights weights =
@@ -279,6 +299,7 @@ TEST(TensorKernels, ResultsStream) {
   EXPECT_TRUE(stores("sm_80", "st.global.v4.b32"));
 }
 
+/// Lists of unequal length, some empty.
 TEST(TensorKernels, UnequalLists) {
   const WeightMatrix matrix =
       synthetic_layer({.rows = 200, .columns = 300, .sparsity = 0.6, .dtype = DType::f16});
