@@ -32,6 +32,13 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
                   fmt::format("a target that has: target_named(\"sm_90a\") for the schedule; or leave out {}",
                               step.cpp()),
                   {}};
+  if ((own > 0 || others > 0) && !context.target.architecture_specific)
+    return Reason{1,
+                  context.target.name + " cannot hand registers over",
+                  fmt::format("a target that can: target_named(\"sm_90a\") for the schedule; or "
+                              ".specialize_warps(producers = {}), which sets none",
+                              producers),
+                  {}};
   if (program.roles)
     return Reason{5, "warps have roles already", "one specialize_warps: leave out " + step.cpp(), {}};
   for (const std::int64_t registers : {own, others}) {
@@ -65,7 +72,7 @@ constexpr Parameter parameters[]{
               "registers of a thread that copies: a multiple of 8 from 24, or 0 for as they come"),
     registers("consumer_registers", "232", "registers of one that computes, likewise")};
 constexpr Precondition preconditions[]{
-    {1, "the target is sm_90 or newer"},
+    {1, "the target is sm_90 or newer; sm_90a, where registers are set"},
     {2, "one loop has staged copies that run ahead"},
     {3, "producers are 4 warps, which is the group whose registers can be set"},
     {4, "numbers of registers are multiples of 8 from 24 to 240, or 0"},

@@ -220,6 +220,8 @@ TEST(TensorSteps, PersistRefuses) {
 
 TEST(TensorSteps, SpecializeWarpsRefuses) {
   expect_refused(written_back({.target = "sm_80", .instruction = mma}), roles(), 1, "sm_80 has no barriers");
+  expect_refused(written_back({.target = "sm_90", .instruction = mma}), roles(4, 40, 232), 1,
+                 "sm_90 cannot hand registers over");
   expect_refused(written_back({.depth = 1}), roles(), 2, "0 loops have copies that run ahead");
   expect_refused(persistent(), roles(8), 3, "producers = 8");
   expect_refused(persistent(), roles(4, 16), 4, "16 registers");

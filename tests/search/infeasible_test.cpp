@@ -77,7 +77,7 @@ const std::vector<Request>& requests() {
       {"shfl_bw", "sm_90", {{"producers", 4}, {"groups", 2}, {"blocks", 132}}, {"groups of roles"}},
       {"shfl_bw", "sm_90", {{"producers", 4}, {"stages", 1}}, {"stages of roles"}},
       {"shfl_bw", "sm_90", {{"instruction", 3}}, {"instruction"}},
-      {"shfl_bw", "sm_90", {{"consumer_registers", 208}, {"producers", 0}}, {"registers of roles"}},
+      {"shfl_bw", "sm_90a", {{"consumer_registers", 208}, {"producers", 0}}, {"registers of roles"}},
       {"shfl_bw", "sm_90", {{"tile_n", 512}, {"tile_k", 64}, {"stages", 4}}, {"shared memory"}},
       {"shfl_bw",
        "sm_90a",
