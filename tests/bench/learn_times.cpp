@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/formats/random.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/draw.h>
 #include <weft/search/model/known_error.h>
@@ -86,20 +87,21 @@ Measured measured_of(const Json& line, const Target& target) {
   return kernel;
 }
 
-/// A right trial of `weft tune` of a product: its record does not say how images are cut.
+/// A right trial of `weft tune` of a product whose operands are rows of N columns: a record does not say how
+/// images are cut.
 std::optional<Measured> measured_of(const Record& record, const Target& target) {
   const std::optional<double> time = record.time_of_correct();
-  if (record.measure != "gpu" || record.kernel == "conv2d" || !time || record.recipe == "default")
-    return std::nullopt;
+  const bool is_plain = record.problem.word("algorithm").find("B[k, n]") != std::string::npos;
+  if (record.measure != "gpu" || !is_plain || !time || record.recipe == "default") return std::nullopt;
   Measured kernel;
   kernel.id = record.problem_key();
   kernel.recipe = record.recipe;
   kernel.format = parse_format(record.pattern.kind);
   ProblemSummary problem = summary_of(record);
-  // `tune` takes the operands of a product as rows of N columns. See operands_to_align().
-  constexpr std::int64_t word_bytes = 4, least_results_to_align = 1 << 19;
-  problem.input_unaligned = problem.n * static_cast<std::int64_t>(size_of(problem.dtype)) % word_bytes != 0;
-  problem.output_unaligned = problem.input_unaligned && problem.m * problem.n >= least_results_to_align;
+  const std::vector<std::string> aligned =
+      operands_to_align(spmm_algorithm(problem.m, problem.k, Extent(problem.n), problem.dtype));
+  problem.input_unaligned = std::ranges::find(aligned, "B") != aligned.end();
+  problem.output_unaligned = std::ranges::find(aligned, "C") != aligned.end();
   const Ceilings ceilings = ceilings_of(problem.dtype, target);
   const double copying = time_of_copying(problem, record.recipe, ceilings);
   kernel.problem = seen_by(record.recipe, problem);
