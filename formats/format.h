@@ -209,6 +209,15 @@ WEFT_FORMAT(VectorWise, vector_wise, GroupOptions, {}, "vector_wise" WEFT_GROUPS
 WEFT_FORMAT(ShflBw, shfl_bw, GroupOptions, {}, "shfl_bw" WEFT_GROUPS);
 #undef WEFT_GROUPS
 
+/// Groups of any rows that keep the same columns, found when packed, as a CPU reads them: the values of a
+/// column side by side. rows: V, of a group, a power of two from 4 to 64. Written "column_vectors:V=16".
+struct ColumnVectors {
+  Format operator()(std::int64_t rows = 8) const;
+  WEFT_SIZES_REFUSED(column_vectors)
+  WEFT_LETTERS_REFUSED(column_vectors, "column_vectors(16), rows of a group, which is V")
+};
+inline constexpr ColumnVectors column_vectors{};
+
 /// How n_m, v_n_m and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
 /// `v_n_m({.columns = 16})`, written "v_n_m:M=16,V=64".
 struct PairOptions {

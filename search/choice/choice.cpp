@@ -35,7 +35,7 @@ class Chooser {
         matrix_(std::shared_ptr<const WeightMatrix>(), &weights),
         target_(target),
         options_(options),
-        formats_(options.formats.empty() ? formats_worth_trying(weights) : options.formats) {}
+        formats_(options.formats.empty() ? formats_worth_trying(weights, target) : options.formats) {}
 
   Choice operator()() {
     Choice choice;

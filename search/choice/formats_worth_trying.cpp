@@ -10,6 +10,7 @@ namespace weft {
 namespace {
 
 constexpr std::array<std::int64_t, 4> group_sizes{128, 64, 32, 16};
+constexpr std::array<std::int64_t, 3> cpu_group_sizes{16, 8, 4};
 constexpr double share_in_groups = 0.75;
 /// Below it every element is stored: a list of columns costs more than it saves.
 constexpr double little_pruned = 0.3;
@@ -59,18 +60,42 @@ void add_pairs(const WeightMatrix& weights, std::vector<Format>& formats) {
     formats.push_back(Format{"n_m", {}});
 }
 
-}  // namespace
-
-std::int64_t rows_of_equal_groups(const WeightMatrix& weights) {
+/// The first of the sizes for which most rows are in groups of so many that keep the same columns; or 0.
+std::int64_t equal_groups(const WeightMatrix& weights, std::span<const std::int64_t> sizes) {
   std::unordered_map<std::uint64_t, std::int64_t> classes;
   for (std::int64_t row = 0; row < weights.rows; ++row) ++classes[signature_of(weights.columns_of(row))];
-  for (const std::int64_t size : group_sizes) {
+  for (const std::int64_t size : sizes) {
     std::int64_t grouped = 0;
     for (const auto& [signature, rows] : classes) grouped += rows / size * size;
     if (static_cast<double>(grouped) >= share_in_groups * static_cast<double>(weights.rows) && grouped > 0)
       return size;
   }
   return 0;
+}
+
+void add_dense_and_csr(const WeightMatrix& weights, std::vector<Format>& formats) {
+  if (weights.sparsity() < little_pruned) formats.push_back(formats::dense());
+  formats.push_back(formats::csr());
+}
+
+std::vector<Format> formats_on_cpu(const WeightMatrix& weights) {
+  std::vector<Format> formats;
+  const std::int64_t rows = weights.stored() > 0 ? equal_groups(weights, cpu_group_sizes) : 0;
+  for (const std::int64_t size : cpu_group_sizes) {
+    if (size <= rows) formats.push_back(formats::column_vectors(size));
+  }
+  add_dense_and_csr(weights, formats);
+  return formats;
+}
+
+}  // namespace
+
+std::int64_t rows_of_equal_groups(const WeightMatrix& weights) {
+  return equal_groups(weights, group_sizes);
+}
+
+std::vector<Format> formats_worth_trying(const WeightMatrix& weights, const Target& target) {
+  return target.is_gpu() ? formats_worth_trying(weights) : formats_on_cpu(weights);
 }
 
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
@@ -92,8 +117,7 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
         group_sizes, [&](auto size) { return size <= rows && keeps_runs(weights, size); });
     if (dense_inside != group_sizes.end()) formats.push_back(formats::bcsr(*dense_inside));
   }
-  if (weights.sparsity() < little_pruned) formats.push_back(formats::dense());
-  formats.push_back(formats::csr());
+  add_dense_and_csr(weights, formats);
   return formats;
 }
 

@@ -3,6 +3,7 @@
 
 #include <weft/formats/format.h>
 #include <weft/formats/weight_matrix.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <cstdint>
 #include <vector>
@@ -15,6 +16,9 @@ namespace weft {
 /// recipes make of csr on their own, padded_csr and sliced_ell, are none of them. A few passes over the
 /// entries; nothing is packed.
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights);
+/// Of these, the ones that recipes for the target take. On a CPU, groups of rows that keep the same columns
+/// are of 16, 8 or 4 rows, in column_vectors, and what sparse tensor cores read is left out.
+std::vector<Format> formats_worth_trying(const WeightMatrix& weights, const Target& target);
 
 /// The largest of 128, 64, 32 and 16 for which three quarters of the rows are in groups of so many rows that
 /// keep the same columns; 0 where there is none. After Huang et al., "Shfl-BW" (DAC 2022), section III: rows

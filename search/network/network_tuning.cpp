@@ -98,7 +98,7 @@ class Search {
   }
 
   static std::vector<Space> spaces_of(TrialProblem& problem, const Target& target) {
-    const std::vector<Format> formats = formats_worth_trying(*problem.what.matrix);
+    const std::vector<Format> formats = formats_worth_trying(*problem.what.matrix, target);
     problem.what.format = formats.front();
     return spaces_for(problem.what, formats, target);
   }

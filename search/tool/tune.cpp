@@ -51,15 +51,15 @@ struct TuneVerb {
 
 /// The format that is named, or all that are worth trying, the most particular first: of that one are the
 /// baselines, and what is said of a recipe that none of them suits.
-std::vector<Format> formats_of(const TuneVerb& options, TrialProblem& problem) {
+std::vector<Format> formats_of(const TuneVerb& options, TrialProblem& problem, const Target& target) {
   if (options.problem.format != automatic) return {problem.what.format};
-  std::vector<Format> formats = formats_worth_trying(*problem.what.matrix);
+  std::vector<Format> formats = formats_worth_trying(*problem.what.matrix, target);
   problem.what.format = formats.front();
   return formats;
 }
 
 std::vector<Space> spaces_of(const TuneVerb& options, TrialProblem& problem, const Target& target) {
-  const std::vector<Format> formats = formats_of(options, problem);
+  const std::vector<Format> formats = formats_of(options, problem, target);
   std::vector<Space> spaces = spaces_for(problem.what, formats, target);
   if (options.recipes.empty()) return spaces;
   for (const std::string& recipe : options.recipes) {

@@ -115,10 +115,15 @@ TEST(DefaultSchedule, IsRightWhereNothingIsEverRead) {
 /// no schedule.
 std::optional<Schedule> schedule_without_sum(const Recipe& recipe, const Algorithm& algorithm, DType dtype) {
   static const std::map<std::string_view, std::pair<const char*, const char*>> places{
-      {"default", {"csr", "sm_80"}},     {"cpu_rows", {"csr", "cpu"}},
-      {"cpu_code", {"csr", "cpu"}},      {"sparsert", {"csr", "sm_80"}},
-      {"sliced_rows", {"csr", "sm_80"}}, {"shfl_bw", {"shfl_bw:V=64", "sm_90a"}},
-      {"hb_ell", {"hb_ell", "sm_80"}},   {"v_n_m", {"v_n_m", "sm_80"}}};
+      {"default", {"csr", "sm_80"}},
+      {"cpu_rows", {"csr", "cpu"}},
+      {"cpu_code", {"csr", "cpu"}},
+      {"cpu_groups", {"column_vectors", "cpu"}},
+      {"sparsert", {"csr", "sm_80"}},
+      {"sliced_rows", {"csr", "sm_80"}},
+      {"shfl_bw", {"shfl_bw:V=64", "sm_90a"}},
+      {"hb_ell", {"hb_ell", "sm_80"}},
+      {"v_n_m", {"v_n_m", "sm_80"}}};
   const auto& [format, target] = places.at(recipe.name);
   const WeightMatrix matrix =
       synthetic_layer({.rows = 128, .columns = 64, .sparsity = 0.75, .dtype = dtype, .seed = 5});

@@ -89,7 +89,7 @@ class Study {
     const Algorithm algorithm = algorithm_in(workload, layout);
     const auto matrix = std::make_shared<const WeightMatrix>(workload.matrix);
     std::vector<Point> all, taken;
-    const std::vector<Format> formats = formats_worth_trying(*matrix);
+    const std::vector<Format> formats = formats_worth_trying(*matrix, target_);
     for (const Space& space : spaces_for({algorithm, matrix, formats.front()}, formats, target_)) {
       const ProblemSummary of_format = summary_of(algorithm, *matrix, space.format());
       const Ceilings ceilings = ceilings_of(of_format.dtype, target_);

@@ -2,6 +2,7 @@
 
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/scheduler/recipes/cpu/cpu_groups.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
@@ -233,6 +234,16 @@ CpuCode code_knobs(Dice& dice, std::string& text) {
   return k;
 }
 
+CpuGroups group_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  CpuGroups k;
+  k.panel = knobs.number("panel", 0, {1, 8, 16, 32, 48, 64});
+  k.lines = knobs.number("lines", 0, {1, 2, 3});
+  k.copy = knobs.word("copy", {CpuCopy::none, CpuCopy::panel, CpuCopy::image});
+  k.threads = knobs.word("threads", {CpuThreads::panels, CpuThreads::rows});
+  return k;
+}
+
 CpuRows cpu_knobs(Dice& dice, std::string& text) {
   Knobs knobs(dice, text);
   CpuRows k;
@@ -253,14 +264,15 @@ Step random_step(const Schedule& schedule, Dice& dice) {
 
 Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                        const Target& target, Dice& dice, std::string& text) {
-  static const std::vector<std::string> on_cpu{"default",  "cpu_rows", "cpu_rows",
-                                               "cpu_code", "auto",     "sparsert"};
+  static const std::vector<std::string> on_cpu{"default",    "cpu_rows", "cpu_rows", "cpu_code",
+                                               "cpu_groups", "auto",     "sparsert"};
   static const std::vector<std::string> on_gpu{"default", "sparsert", "sparsert", "sliced_rows",
                                                "shfl_bw", "v_n_m",    "hb_ell",   "auto"};
   const std::string name = dice.chance(2) ? "cpu_rows" : dice.any_of(target.is_gpu() ? on_gpu : on_cpu);
   text = name;
   if (name == "auto") return auto_schedule(algorithm, weights, target);
   if (name == "cpu_code") return cpu_code(algorithm, weights, target, code_knobs(dice, text));
+  if (name == "cpu_groups") return cpu_groups(algorithm, weights, target, group_knobs(dice, text));
   if (name == "cpu_rows") return cpu_rows(algorithm, weights, target, cpu_knobs(dice, text));
   if (name == "sparsert") return sparsert(algorithm, weights, target, sparsert_knobs(dice, text));
   if (name == "sliced_rows") return sliced_rows(algorithm, weights, target, slices_knobs(dice, text));

@@ -137,7 +137,10 @@ Format random_format(Dice& dice) {
                                               "v_n_m:V=64,M=16",
                                               "v_n_m:V=16,M=10",
                                               "column_quads",
-                                              "column_quads:V=16"};
+                                              "column_quads:V=16",
+                                              "column_vectors",
+                                              "column_vectors:V=4,index=16",
+                                              "column_vectors:V=32"};
   Format format = parse_format(dice.any_of(usual));
   if (dice.chance(12)) {
     static const std::vector<std::string> names{

@@ -82,6 +82,10 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format, const Target&
 /// summed over.
 std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
                             std::int64_t lines);
+/// Whether the rows of the dense operand are hard to read where they lie: they begin anywhere in a cache
+/// line, lie a power of two apart, where few sets of the cache hold them, or on more pages than the processor
+/// knows the places of; and the weights read each of them often, in `reads` all together.
+bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double reads);
 /// Whether results that are one vector lie apart.
 bool has_results_apart(const Algorithm& algorithm, const CpuNest& nest);
 inline constexpr double cycles_of_result_apart = 3;  ///< that a processor takes to store such a result

@@ -52,22 +52,6 @@ bool are_one_line(const Algorithm& algorithm, const std::string& lines, const st
   return true;
 }
 
-/// Whether the rows of the dense operand are hard to read where they lie: they begin anywhere in a cache
-/// line, lie a power of two apart, where few sets of the cache hold them, or on more pages than the processor
-/// knows the places of; and the weights read each of them often.
-bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double entries) {
-  const Operand& operand = algorithm.operands[dense_operand(algorithm)];
-  const bool known = operand.shape.size() == 2 && operand.shape[0].is_static() && nest.width > 0;
-  // Processors without masks for 16 bits copy what is left of such rows element by element.
-  constexpr std::int64_t narrow_columns = 48;
-  if (!known || (is_half(operand.dtype) && nest.width <= narrow_columns)) return false;
-  const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
-  const std::int64_t row = (operand.strides.empty() ? nest.width : operand.strides.front()) * size;
-  const bool hard = (row % cache_line != 0 && cache_line % row != 0) || row % same_sets == 0 ||
-                    operand.shape[0].value * row > known_pages;
-  return hard && entries >= static_cast<double>(least_reads * operand.shape[0].value);
-}
-
 /// So many elements, or the power of two that holds a narrower output; LLVM takes long for others.
 std::int64_t panel_of(std::int64_t width, std::int64_t most) {
   return width == 0
@@ -177,6 +161,19 @@ std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std
     bytes *= span;
   }
   return bytes;
+}
+
+bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double reads) {
+  const Operand& operand = algorithm.operands[dense_operand(algorithm)];
+  const bool known = operand.shape.size() == 2 && operand.shape[0].is_static() && nest.width > 0;
+  // Processors without masks for 16 bits copy what is left of such rows element by element.
+  constexpr std::int64_t narrow_columns = 48;
+  if (!known || (is_half(operand.dtype) && nest.width <= narrow_columns)) return false;
+  const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
+  const std::int64_t row = (operand.strides.empty() ? nest.width : operand.strides.front()) * size;
+  const bool hard = (row % cache_line != 0 && cache_line % row != 0) || row % same_sets == 0 ||
+                    operand.shape[0].value * row > known_pages;
+  return hard && reads >= static_cast<double>(least_reads * operand.shape[0].value);
 }
 
 std::int64_t times_of_others(const Algorithm& algorithm, const CpuNest& nest) {

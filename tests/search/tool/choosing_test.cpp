@@ -29,7 +29,7 @@ TEST(Choosing, HasNothingToSayOfACpu) {
   const VerbAnswer answer = verified({});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   EXPECT_EQ(answer.errors, "");
-  EXPECT_THAT(answer.out, HasSubstr("csr f16"));
+  EXPECT_THAT(answer.out, HasSubstr("f16 on cpu"));
 }
 
 TEST(Choosing, TakesOperandsAsFrameworksHaveThem) {
