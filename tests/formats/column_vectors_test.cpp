@@ -17,13 +17,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Rows {0, 9}, {}, {0, 9}, {}, {5}, {9}, {0} of 10 columns.
-WeightMatrix small() {
+WeightMatrix rows_that_share() {
   return from_coordinates(7, 10, {0, 0, 2, 2, 4, 5, 6}, {0, 9, 0, 9, 5, 9, 0},
                           Array::of(std::vector<float>{1, 2, 3, 4, 5, 6, 7}), "small");
 }
 
 TEST(ColumnVectors, ValuesOfAColumnLieSideBySide) {
-  const SparseTensor tensor = pack(small(), formats::column_vectors(4));
+  const SparseTensor tensor = pack(rows_that_share(), formats::column_vectors(4));
   // The rows that keep 0 or 9 alone are one group; the others, with nothing or 5, are filled up by none.
   EXPECT_THAT(test::integers(tensor, "begin"), ElementsAre(0, 2, 3));
   EXPECT_THAT(test::integers(tensor, "column"), ElementsAre(0, 9, 5));
@@ -50,8 +50,8 @@ TEST(ColumnVectors, GiveBackEveryOddShape) {
 
 TEST(ColumnVectors, ParametersAndDamageAreSaid) {
   for (const char* format : {"column_vectors:V=2", "column_vectors:V=12", "column_vectors:k=16"})
-    EXPECT_THROW(static_cast<void>(pack(small(), parse_format(format))), UserError) << format;
-  const SparseTensor tensor = pack(small(), formats::column_vectors(4));
+    EXPECT_THROW(static_cast<void>(pack(rows_that_share(), parse_format(format))), UserError) << format;
+  const SparseTensor tensor = pack(rows_that_share(), formats::column_vectors(4));
   EXPECT_EQ(complaint(tensor), "none");
   EXPECT_THAT(complaint(damaged(tensor, "column", 1, 10)), HasSubstr("column[1]"));
   EXPECT_THAT(complaint(damaged(tensor, "begin", 1, 9)), HasSubstr("begin[1]"));
