@@ -66,9 +66,7 @@ class Compiler {
                    },
                    [&](const ir::Binary& e) {
                      compile(e.left);
-                     compile(e.right);
-                     emit(Operation::binary, static_cast<std::int64_t>(e.op));
-                     --height_;
+                     compile_right(e.op, e.right);
                    },
                    [&](const ir::Select& e) { compile_select(e); },
                    [&](const ir::Cast& e) {
@@ -79,6 +77,19 @@ class Compiler {
                    [&](const auto&) { throw_not_a_number(expr); },
                },
                expr.node().kind());
+  }
+
+  /// `op` of what is on the stack and the expression.
+  void compile_right(BinaryOperator op, const Expr& right) {
+    if (const std::int64_t* number = ir::integer_value(right)) {
+      code_.push_back({Operation::with_number, *number, op});
+    } else if (const auto* knob = right.as<ir::Variable>()) {
+      code_.push_back({Operation::with_knob, number_of(*knob), op});
+    } else {
+      compile(right);
+      code_.push_back({Operation::binary, 0, op});
+      --height_;
+    }
   }
 
   void emit(Operation operation, std::int64_t operand) { code_.push_back({operation, operand}); }
@@ -126,7 +137,7 @@ std::int64_t run(std::span<const CompiledConstraints::Instruction> code, std::si
   std::vector<std::int64_t> large(depth <= small.size() ? 0 : depth);
   std::int64_t* top = large.empty() ? small.data() : large.data();  // past the upper number
   for (std::size_t at = begin; at < end; ++at) {
-    const auto& [operation, operand] = code[at];
+    const auto& [operation, operand, op] = code[at];
     switch (operation) {
       case Operation::push: *top++ = operand; break;
       case Operation::push_knob: *top++ = point[operand]; break;
@@ -134,8 +145,10 @@ std::int64_t run(std::span<const CompiledConstraints::Instruction> code, std::si
       case Operation::logical_not: top[-1] = top[-1] == 0; break;
       case Operation::binary:
         --top;
-        top[-1] = apply(static_cast<BinaryOperator>(operand), top[-1], top[0]);
+        top[-1] = apply(op, top[-1], top[0]);
         break;
+      case Operation::with_number: top[-1] = apply(op, top[-1], operand); break;
+      case Operation::with_knob: top[-1] = apply(op, top[-1], point[operand]); break;
       case Operation::to_boolean: top[-1] = top[-1] != 0; break;
       case Operation::jump: at = static_cast<std::size_t>(operand) - 1; break;
       case Operation::jump_if_zero:
@@ -190,8 +203,7 @@ CompiledConstraints::CompiledConstraints(std::span<const Constraint> constraints
   for (const Constraint& constraint : constraints) {
     compiler.reset();
     compiler.compile(constraint.left);
-    compiler.compile(constraint.limit);
-    compiler.emit(Operation::binary, static_cast<std::int64_t>(BinaryOperator::less_equal));
+    compiler.compile_right(BinaryOperator::less_equal, constraint.limit);
     ends_.push_back(code_.size());
   }
   depth_ = compiler.depth();

@@ -61,7 +61,9 @@ class CompiledConstraints {
     push_knob,  ///< the value of knob number `operand`
     negate,
     logical_not,
-    binary,        ///< ir::BinaryOperator number `operand` of the upper two
+    binary,        ///< `op` of the upper two
+    with_number,   ///< `op` of the upper one and the number `operand`
+    with_knob,     ///< `op` of the upper one and the value of knob number `operand`
     to_boolean,    ///< 1 for what is not 0
     jump,          ///< on to instruction `operand`
     jump_if_zero,  ///< the same, when the upper number, which goes, is 0
@@ -69,6 +71,7 @@ class CompiledConstraints {
   struct Instruction {
     Operation operation;
     std::int64_t operand = 0;
+    ir::BinaryOperator op = ir::BinaryOperator::add;
   };
 
  private:

@@ -7,11 +7,13 @@
 #include <weft/search/model/bound.h>
 #include <weft/search/model/dense_bound.h>
 #include <weft/search/model/known_error.h>
+#include <weft/search/records/recorded_problem.h>
 
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace weft {
@@ -21,6 +23,9 @@ namespace {
 constexpr std::size_t effort = 400'000;
 /// Points of the least modelled time whose expected time is asked for.
 constexpr std::size_t likely = 128;
+
+/// What other weights of the same shape, structure and density change in a time, and other devices of a kind.
+constexpr KnownError of_other_weights{0.9, 1.12};
 
 std::string text_of_time(const Way& way) {
   return fmt::format("{}{:.3g} us", way.measured ? "" : "about ", way.microseconds);
@@ -35,15 +40,18 @@ class Chooser {
         matrix_(std::shared_ptr<const WeightMatrix>(), &weights),
         target_(target),
         options_(options),
-        formats_(options.formats.empty() ? formats_worth_trying(weights, target) : options.formats) {}
+        formats_(options.formats.empty() ? formats_worth_trying(weights, target) : options.formats),
+        known_(known()) {}
 
   Choice operator()() {
     Choice choice;
     take_measured(choice);
     for (const Format& format : formats_) add_ways(choice, format);
     if (choice.ways.empty()) refuse();
-    std::ranges::stable_sort(choice.ways, {},
-                             [](const Way& way) { return std::pair(!way.measured, way.rank()); });
+    std::ranges::stable_sort(
+        choice.ways, {}, [](const Way& way) { return std::tuple(!way.measured, !way.known, way.rank()); });
+    if (!choice.dense && choice.ways.front().known && known_->dense)
+      choice.dense = {known_->dense->name, known_->dense->microseconds, false, of_other_weights};
     if (target_.is_gpu() && !choice.dense && options_.image_groups == 1) choice.dense = modelled_dense();
     return choice;
   }
@@ -52,6 +60,18 @@ class Chooser {
   bool takes(const Recipe& recipe) const {
     return options_.recipes.empty() ||
            std::ranges::find(options_.recipes, recipe.name) != options_.recipes.end();
+  }
+
+  /// What a search of the same problem found; null where no size is left to a launch and the table has it
+  /// not.
+  const KnownChoice* known() const {
+    const bool is_open = std::ranges::any_of(
+        algorithm_.indices, [](const IndexVariable& index) { return !index.extent.is_static(); });
+    const bool is_of_target = options_.known != nullptr && options_.known->target == target_.name;
+    if (!is_of_target || is_open || options_.image_groups != 1) return nullptr;
+    const ProblemSummary summary = summary_of(algorithm_, *matrix_, formats::csr(), options_.open_size);
+    return options_.known->find(recorded_problem(algorithm_, *matrix_, summary.n),
+                                structure_of(formats_worth_trying(*matrix_, target_)), summary.density());
   }
 
   void require_trial_of_problem(const StoredRecord& trial) const {
@@ -112,12 +132,27 @@ class Chooser {
         add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
                    predicted_point(recipe, choices, summary));
       choice.ways.push_back(std::move(unasked));
+      if (is_known(format, recipe)) add_known(choice, choices);
       for (Way& way : std::span(choice.ways).subspan(first)) {
         const KnobValues point = way.point.value_or(KnobValues());
-        way.error = error_of_expected_time(summary, format, recipe.name, point, target_);
+        way.error = way.known ? of_other_weights
+                              : error_of_expected_time(summary, format, recipe.name, point, target_);
         way.reluctance = reluctance_to(summary, format, recipe.name, target_);
       }
     }
+  }
+
+  /// Points of a recipe that has other knobs by now are passed over.
+  void add_known(Choice& choice, const RecipeChoices& choices) const {
+    Way way = choice.ways.back();
+    way.microseconds = known_->microseconds;
+    way.known = true;
+    if (!known_->point.empty()) way.point = known_->point;
+    if (known_->point.empty() || can_run(known_->point, choices)) choice.ways.push_back(std::move(way));
+  }
+
+  bool is_known(const Format& format, const Recipe& recipe) const {
+    return known_ != nullptr && known_->format == format && known_->recipe == recipe.name;
   }
 
   RecipeChoices choices_of(const SpaceProblem& problem, const Recipe& recipe) const {
@@ -272,6 +307,7 @@ class Chooser {
   const Target& target_;
   const ChoiceOptions& options_;
   std::vector<Format> formats_;
+  const KnownChoice* known_;
 };
 
 void require_sparse(const Algorithm& algorithm) {

@@ -12,6 +12,7 @@
 #include <weft/dsl/refused_call.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/search/choice/known_choices.h>
 #include <weft/search/model/known_error.h>
 #include <weft/search/model/shipped_predictor.h>
 #include <weft/search/records/record_file.h>
@@ -30,9 +31,10 @@ struct Way {
   const Recipe* recipe = nullptr;
   std::optional<KnobValues> point = {};  ///< nothing: as the recipe chooses
   double microseconds = 0;               ///< on a CPU a rough count: less is faster
-  bool measured = false;                 ///< else modelled
+  bool measured = false;                 ///< in a trial of these weights; else modelled, or that of others
   std::optional<KnownError> error = {};  ///< that of the time; nothing where none was compared
   double reluctance = 1;                 ///< what speaks against it beside its time
+  bool known = false;                    ///< the fastest of a search of other weights of the same problem
 
   /// What ways are ranked by.
   double rank() const { return microseconds * reluctance; }
@@ -50,7 +52,8 @@ struct ExpectedDense {
 
 /// The ways to make a kernel of a problem.
 struct Choice {
-  std::vector<Way> ways;  ///< those that were measured, then the others, the least rank first; never empty
+  /// Those that were measured, one that is known, then the others, the least rank first; never empty.
+  std::vector<Way> ways;
   std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
 
   /// UserError of a Choice without ways, which choose() does not give; so do the others.
@@ -79,6 +82,8 @@ struct ChoiceOptions {
   /// Whose first configuration that can run stands before the point that the bound takes, for products of
   /// f16 that lie within what it learnt from; null: the bound alone.
   const Predictor* predictor = &shipped_predictor();
+  /// What searches of the same problem found, which stands before all that is modelled; null: nothing.
+  const KnownChoices* known = &shipped_choices();
 };
 
 /// Over the formats, the recipes that have points for them, and a bounded sample of each recipe's points.
@@ -101,13 +106,14 @@ namespace detail {
 struct NamesOfChoiceOptions {
   Anything format = {}, formats = {}, recipe = {}, recipes = {}, record = {}, records = {}, trials = {},
            db = {}, database = {}, points = {}, tries = {}, top = {}, count = {}, open_size = {}, size = {},
-           n = {}, columns = {}, image_groups = {}, groups = {}, predictor = {}, tree = {}, dtype = {},
-           device = {}, target = {}, threads = {}, seed = {}, verbose = {};
+           n = {}, columns = {}, image_groups = {}, groups = {}, predictor = {}, tree = {}, known = {},
+           table = {}, dtype = {}, device = {}, target = {}, threads = {}, seed = {}, verbose = {};
 };
 
 }  // namespace detail
 #define WEFT_OPTIONS_OF_CHOICE                                                                           \
-  ".formats, .recipes, .records, .points, .open_size, .image_groups, .predictor in this order, such as " \
+  ".formats, .recipes, .records, .points, .open_size, .image_groups, .predictor, .known in this order, " \
+  "such as "                                                                                             \
   "{.formats = "                                                                                         \
   "{formats::csr()}, .recipes = {\"default\"}}"
 WEFT_OPTION_REFUSED(Choice, choose, detail::NamesOfChoiceOptions, WEFT_OPTIONS_OF_CHOICE, const Algorithm&,

@@ -4,6 +4,8 @@
 #include <weft/search/measure/baseline.h>
 #include <weft/search/measure/vendor_contestants.h>
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -11,25 +13,35 @@ TimingOptions timing_of(const MeasureOptions& options) {
   return {.rounds = options.rounds, .limit_seconds = options.run_seconds};
 }
 
+/// So many sets of the workload's operands, that a product finds none of them in a cache.
+using OperandCopies = std::vector<std::shared_ptr<const Operands>>;
+
+OperandCopies operand_copies(const Device& device, const Workload& workload, const MeasureOptions& options) {
+  const int count = options.measure == Measure::gpu ? std::max(1, options.copies) : 1;
+  OperandCopies copies;
+  for (int copy = 0; copy < count; ++copy)
+    copies.push_back(std::make_shared<const Operands>(device, workload));
+  return copies;
+}
+
 /// One contestant: the fastest of its ways that is right; nothing where none is.
 class ContestantRun {
  public:
   ContestantRun(const Device& device, const MeasureOptions& options) : device_(device), options_(options) {}
 
-  std::optional<Baseline> measure(const Contestant& contestant,
-                                  const std::shared_ptr<const Operands>& operands, const Checker& checker,
-                                  std::optional<Array>* trusted) {
+  std::optional<Baseline> measure(const Contestant& contestant, const OperandCopies& copies,
+                                  const Checker& checker, std::optional<Array>* trusted) {
     std::optional<Baseline> best;
     for (const Variant& variant : contestant.variants) {
       try {
-        const Run run = variant.prepare(operands);
+        const Run run = variant.prepare(copies.front());
         const Stream stream(device_);
         run.poison();
         run.launch(stream);
         wait_for(device_, stream, options_.run_seconds);
         Array output = run.output();
         if (!checker.check(output, contestant.arithmetic).passed) continue;
-        const double microseconds = time(device_, run.launch, timing_of(options_)).median;
+        const double microseconds = time_of(variant, run, copies);
         if (trusted != nullptr && !*trusted) *trusted = std::move(output);
         if (best && best->microseconds <= microseconds) continue;
         best = Baseline{contestant.name, contestant.kind == ContestantKind::dense, microseconds,
@@ -44,6 +56,15 @@ class ContestantRun {
   }
 
  private:
+  double time_of(const Variant& variant, const Run& first, const OperandCopies& copies) const {
+    std::vector<Run> runs{first};
+    for (std::size_t copy = 1; copy < copies.size(); ++copy) runs.push_back(variant.prepare(copies[copy]));
+    const auto launch = [&](StreamHandle stream) {
+      for (const Run& run : runs) run.launch(stream);
+    };
+    return time(device_, launch, timing_of(options_)).median / static_cast<double>(runs.size());
+  }
+
   const Device& device_;
   const MeasureOptions& options_;
 };
@@ -67,7 +88,7 @@ std::vector<Baseline> of_libraries(const Workload& workload, const Checker& chec
   if (workload.problem.convolution) suite.problems = {workload.problem};
   const DenseType arithmetic = *dense_type_of(workload.dtype);
   const Libraries libraries(device);
-  const auto operands = std::make_shared<const Operands>(device, workload);
+  const OperandCopies operands = operand_copies(device, workload, options);
   std::vector<Baseline> all;
   ContestantRun run(device, options);
   for (const Contestant& contestant : library_contestants(suite, device, libraries)) {
@@ -76,8 +97,8 @@ std::vector<Baseline> of_libraries(const Workload& workload, const Checker& chec
       std::optional<Baseline> found;
       if (contestant.own_weights) {
         const Workload own = contestant.own_weights(chosen, workload);
-        found = run.measure(contestant, std::make_shared<const Operands>(device, own),
-                            Checker(own, options.budget), nullptr);
+        found = run.measure(contestant, operand_copies(device, own, options), Checker(own, options.budget),
+                            nullptr);
       } else {
         const bool exact = contestant.arithmetic == arithmetic;
         found = run.measure(contestant, operands, checker, exact ? trusted : nullptr);

@@ -6,6 +6,7 @@
 #include <weft/search/measure/operands.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/records/recorded_problem.h>
 #include <weft/search/spaces/problems.h>
 #include <xxhash.h>
 
@@ -19,24 +20,6 @@ constexpr const char* weft_version = "0.1.0";
 
 const TensorAccess& factor_of(const Algorithm& algorithm, std::size_t operand) {
   return *std::ranges::find(algorithm.factors, operand, &TensorAccess::operand);
-}
-
-/// A product of two matrices and nothing more, in either layout.
-bool is_plain_product(const Algorithm& algorithm) {
-  if (algorithm.name != "spmm" || algorithm.result.kind != Term::Kind::sum) return false;
-  for (const Operand& operand : algorithm.operands) {
-    if (!operand.strides.empty()) return false;
-    for (const Extent& extent : operand.shape) {
-      if (!extent.is_static()) return false;
-    }
-  }
-  return algorithm.operands.size() == 3;
-}
-
-/// Whether the first dimension of the operand counts columns of the product, as B[n, k] and C[n, m] do.
-bool begins_with_columns(const Algorithm& algorithm, const TensorAccess& access) {
-  const std::string* first = access.indices.front().plain();
-  return first != nullptr && *first == product_loops(algorithm).columns;
 }
 
 /// The matrix with its dimensions exchanged.
@@ -141,16 +124,7 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
                   const DeviceDescription* device) {
   Record record;
   record.kernel = problem.kernel;
-  record.problem.sizes = {
-      {"M", problem.what.matrix->rows}, {"K", problem.what.matrix->columns}, {"N", problem.columns}};
-  record.problem.words = {{"dtype", std::string(name_of(problem.output().dtype))},
-                          {"acc", std::string(name_of(problem.what.algorithm.accumulator))},
-                          {"algorithm", problem.what.algorithm.text()}};
-  // Extents that the three sizes do not say: those of a convolution.
-  if (!is_plain_product(problem.what.algorithm) || problem.has_output_across()) {
-    for (const IndexVariable& index : problem.what.algorithm.indices)
-      if (index.extent.is_static()) record.problem.sizes["extent_" + index.name] = index.extent.value;
-  }
+  record.problem = recorded_problem(problem.what.algorithm, *problem.what.matrix, problem.columns);
   record.pattern = pattern_of(*problem.what.matrix);
   record.target.name = target.name;
   record.target.shared_bytes = target.shared_bytes_per_block;

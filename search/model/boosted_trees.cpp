@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace weft {
@@ -170,18 +171,35 @@ BoostedTrees::BoostedTrees(std::vector<Tree> trees) : trees_(std::move(trees)) {
           tree[i].right > static_cast<int>(i) + 1 && tree[i].right < static_cast<int>(tree.size());
       internal_check(tree[i].feature < 0 || is_behind, "a child that does not come after its parent");
     }
+    add_places(tree);
+  }
+}
+
+void BoostedTrees::add_places(const Tree& tree) {
+  const std::size_t root = places_.size();
+  roots_.push_back(root);
+  std::vector<int> depths(tree.size(), 0);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (tree[i].feature < 0) {
+      places_.push_back({std::numeric_limits<double>::infinity(), tree[i].value, 0, {root + i, root + i}});
+      height_ = std::max(height_, depths[i]);
+      continue;
+    }
+    const auto right = static_cast<std::size_t>(tree[i].right);
+    places_.push_back(
+        {tree[i].threshold, 0, static_cast<std::size_t>(tree[i].feature), {root + right, root + i + 1}});
+    depths[i + 1] = depths[right] = depths[i] + 1;
   }
 }
 
 double BoostedTrees::value(std::span<const double> numbers) const {
   double sum = 0;
-  for (const Tree& tree : trees_) {
-    std::size_t at = 0;
-    while (tree[at].feature >= 0) {
-      const bool left = numbers[static_cast<std::size_t>(tree[at].feature)] <= tree[at].threshold;
-      at = left ? at + 1 : static_cast<std::size_t>(tree[at].right);
+  for (std::size_t at : roots_) {
+    for (int i = 0; i < height_; ++i) {
+      const Place& place = places_[at];
+      at = place.next[static_cast<std::size_t>(numbers[place.feature] <= place.threshold)];
     }
-    sum += tree[at].value;
+    sum += places_[at].value;
   }
   return sum;
 }

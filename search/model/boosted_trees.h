@@ -3,6 +3,7 @@
 // 2001.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -46,7 +47,19 @@ class BoostedTrees {
   const std::vector<Tree>& trees() const { return trees_; }
 
  private:
+  /// A node as value() walks through it: leaves lead to themselves, so that every way is as long as the
+  /// longest and no processor has to guess where one ends.
+  struct Place {
+    double threshold = 0, value = 0;
+    std::size_t feature = 0;
+    std::array<std::size_t, 2> next{};  ///< to the right, to the left
+  };
+  void add_places(const Tree& tree);
+
   std::vector<Tree> trees_;
+  std::vector<Place> places_;
+  std::vector<std::size_t> roots_;
+  int height_ = 0;
 };
 
 /// Of equally good splits the lowest number's lowest threshold is taken, so that the same samples give the

@@ -36,8 +36,41 @@ double common(std::int64_t size) {
   return static_cast<double>(std::gcd(size, most));
 }
 
+/// The value of a knob; 0 where the point does not have it.
+double knob(const KernelOutline& kernel, const char* name) {
+  const auto value = kernel.point.find(name);
+  return value == kernel.point.end() ? 0 : static_cast<double>(value->second);
+}
+
+/// Tiles of so many along a size; 0 where the kernel has none.
+double tiles_along(std::int64_t size, double tile) {
+  return tile > 0 ? std::ceil(static_cast<double>(size) / tile) : 0;
+}
+
+/// Thread blocks, or their turns, with those that share a sum.
+double tiles(const KernelOutline& kernel) {
+  return tiles_along(kernel.problem.m, knob(kernel, "tile_m")) *
+         tiles_along(kernel.problem.n, knob(kernel, "tile_n")) * std::max(1.0, knob(kernel, "groups"));
+}
+
+/// How often a block goes on along the sum of a tile.
+double steps(const KernelOutline& kernel) {
+  const double tile = knob(kernel, "tile_k");
+  const auto gathered = static_cast<double>(kernel.problem.gathered_columns());
+  return tile > 0 ? gathered / tile / std::max(1.0, knob(kernel, "groups")) : 0;
+}
+
+/// The share of the tiles along a size that there is something in.
+double filled(std::int64_t size, double tile) {
+  return tile > 0 ? static_cast<double>(size) / (tile * tiles_along(size, tile)) : -1;
+}
+
+double ratio(double one, double other) {
+  return other > 0 ? logarithm(one / other) : -1;
+}
+
 using Outline = const KernelOutline&;
-constexpr std::array<Number, 21> of_problem{{
+constexpr std::array<Number, 28> of_problem{{
     {"m", [](Outline kernel) { return logarithm(kernel.problem.m); }},
     {"k", [](Outline kernel) { return logarithm(kernel.problem.k); }},
     {"n", [](Outline kernel) { return logarithm(kernel.problem.n); }},
@@ -57,6 +90,21 @@ constexpr std::array<Number, 21> of_problem{{
     {"of_group", [](Outline kernel) { return static_cast<double>(kernel.problem.of_group); }},
     {"kept_columns", [](Outline kernel) { return logarithm(kernel.problem.kept_columns()); }},
     {"gathered_columns", [](Outline kernel) { return logarithm(kernel.problem.gathered_columns()); }},
+    {"tiles", [](Outline kernel) { return logarithm(tiles(kernel)); }},
+    {"steps", [](Outline kernel) { return logarithm(steps(kernel)); }},
+    {"rings", [](Outline kernel) { return ratio(steps(kernel), knob(kernel, "stages")); }},
+    {"filled_rows", [](Outline kernel) { return filled(kernel.problem.m, knob(kernel, "tile_m")); }},
+    {"filled_columns", [](Outline kernel) { return filled(kernel.problem.n, knob(kernel, "tile_n")); }},
+    {"warps",
+     [](Outline kernel) {
+       return ratio(knob(kernel, "tile_m") * knob(kernel, "tile_n"),
+                    knob(kernel, "warp_m") * knob(kernel, "warp_n"));
+     }},
+    {"ring",
+     [](Outline kernel) {
+       return logarithm(knob(kernel, "stages") * knob(kernel, "tile_k") *
+                        (knob(kernel, "tile_m") + knob(kernel, "tile_n")));
+     }},
     {"bound", [](Outline kernel) { return std::log2(kernel.bound.microseconds); }},
     {"modelled", [](Outline kernel) { return std::log2(kernel.modelled); }},
 }};

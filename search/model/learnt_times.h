@@ -63,10 +63,12 @@ struct LearntTimes {
 std::string json_of(const LearntTimes& times);
 LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 
-/// Of sm_90a, from three studies of what there is to choose from (docs/measurements/choice.md). It is what
-///     learn_times h200_choice_study.jsonl h200_image_trials.jsonl h100_choice_study.jsonl
-///         h100_choice_study_2.jsonl --trees 250 --height 5 -o search/model/sm_90a_times.json
-/// of tests/bench writes of the files in docs/data. Read once.
+/// Of sm_90a, from searches and from studies of what there is to choose from (docs/measurements/search.md). It
+/// is what
+///     learn_times TRIALS.jsonl h100_choice_study.jsonl h100_choice_study_2.jsonl h200_choice_study.jsonl
+///         h200_image_trials.jsonl --trees 500 --height 6 --rate 0.06 -o search/model/sm_90a_times.json
+/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are the lines of h200_short_search,
+/// h200_drawn_search, h200_full_search, h200_narrow_tiles and h200_drawn_search_2. Read once.
 const LearntTimes& shipped_times();
 
 }  // namespace weft

@@ -8,7 +8,8 @@ WEFT is the command, SUITE a file of problems with a "pattern" each, as `weft be
 of csc, up to --trials points in --each seconds, says what the best is, and PyTorch times the same product: dense, and where
 it is a product its sparse csr. Cores of --cores take problems in turn, each process on one core; without it one process runs
 where it likes. A time is that of the fastest sample, because others share the machine. One line of JSON a problem goes to OUT,
-a table is printed last. Problems that begin later than --seconds are left out and counted. Blocks and groups of channels have no flags of `weft tune`: they have no best.
+a table is printed last. What is chosen and the best that was found run once more in turns, --turns times each: the fastest of many
+trials is one that chance was kind to. Problems that begin later than --seconds are left out and counted. Blocks and groups of channels have no flags of `weft tune`: they have no best.
 
 Without PyTorch its columns are empty, with the reason. Its data are random, its types those of the problem.
 """
@@ -34,6 +35,7 @@ def arguments():
     parser.add_argument("--each", type=float, default=20, help="seconds of a search")
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--cores", default="", help="numbers of processors, with commas between them")
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--keep", default="", help="folder for the trials, a file a problem")
     parser.add_argument("--no-torch", action="store_true")
     return parser.parse_args()
@@ -102,14 +104,15 @@ def point_of(record):
 
 
 def best_found(o, p, core, folder):
-    """Microseconds, the point, and how many were tried."""
-    flags, best, tried = flags_of(p), None, 0
+    """Microseconds, the point, how many were tried, and the file of the schedule."""
+    flags, best, tried, schedule = flags_of(p), None, 0, ""
     if flags is None:
-        return None, "", 0
+        return None, "", 0, ""
     for formats, seconds in (([], o.each), (["--format", "csc"], 5)):
+        file = os.path.join(folder, f"best{len(formats)}.json")
         text = call([o.weft, "tune", "--measure", "cpu", "--target", "cpu", "--trials", str(o.trials), "--time",
                      f"{seconds}s", "--jobs", "1", "--no-dense", "--progress", "none", "--json", "--db",
-                     os.path.join(o.keep or folder, f"{p['id']}.jsonl"), "-o", os.path.join(folder, "best.json"), *flags, *formats],
+                     os.path.join(o.keep or folder, f"{p['id']}.jsonl"), "-o", file, *flags, *formats],
                     core, seconds + 30)
         if not text.strip():
             continue
@@ -117,8 +120,19 @@ def best_found(o, p, core, folder):
         tried += found["trials"]
         record = found.get("best")
         if record and (best is None or record["us"]["min"] < best["us"]["min"]):
-            best = record
-    return (best["us"]["min"], point_of(best), tried) if best else (None, "", tried)
+            best, schedule = record, file
+    return (best["us"]["min"], point_of(best), tried, schedule) if best else (None, "", tried, "")
+
+
+def in_turns(o, p, core, schedule):
+    """Microseconds of what is chosen and of the schedule; infinity where one cannot run."""
+    ways, least = [[], ["--schedule", schedule]], [math.inf, math.inf]
+    for _ in range(o.turns):
+        for i, way in enumerate(ways):
+            text = call([o.weft, "run", *flags_of(p), "--device", "cpu", "--json", *way], core, 60)
+            if text.strip():
+                least[i] = min(least[i], json.loads(text)["us"]["minimum"])
+    return least
 
 
 def of_torch(p):
@@ -170,10 +184,10 @@ def measured(o, p, core):
     with tempfile.TemporaryDirectory() as folder:
         line = {"id": p["id"], "problem": p}
         line["auto"], line["way"] = automatic(o, p, core, folder)
-        line["best"], line["point"], line["tried"] = best_found(o, p, core, folder)
-        again, _ = automatic(o, p, core, folder)
-        line["auto"] = min(line["auto"] or math.inf, again or math.inf)
-        if line["best"]:
+        line["best"], line["point"], line["tried"], schedule = best_found(o, p, core, folder)
+        if schedule:
+            line["searched"] = line["best"]
+            line["auto"], line["best"] = in_turns(o, p, core, schedule)
             line["best"] = min(line["best"], line["auto"])
         if not o.no_torch:
             text = call([sys.executable, os.path.abspath(__file__), "--of-torch", json.dumps(p)], core, 60)
