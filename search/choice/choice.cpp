@@ -13,6 +13,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -209,9 +210,9 @@ class Chooser {
   std::vector<Way> best_points(const SpaceProblem& problem, const Recipe& recipe,
                                const RecipeChoices& choices, const Times& times) const {
     std::vector<Way> best;
-    for (const auto& [kind, points] : likely_points(recipe, choices, times.modelled)) {
+    for (const std::vector<KnobValues>& points : likely_points(recipe, choices, times.modelled)) {
       std::vector<Way> of_kind;
-      for (const auto& [modelled, point] : points)
+      for (const KnobValues& point : points)
         of_kind.push_back({problem.format, &recipe, point, times.expected(point)});
       std::ranges::stable_sort(of_kind, {}, &Way::microseconds);
       of_kind.resize(std::min(of_kind.size(), options_.points));
@@ -223,9 +224,8 @@ class Chooser {
 
   /// By the kind of point, those of the least modelled time.
   template <class Time>
-  static std::map<std::int64_t, std::multimap<double, KnobValues>> likely_points(const Recipe& recipe,
-                                                                                 const RecipeChoices& choices,
-                                                                                 const Time& time) {
+  static std::vector<std::vector<KnobValues>> likely_points(const Recipe& recipe,
+                                                            const RecipeChoices& choices, const Time& time) {
     if (recipe.knobs.empty()) return {};
     std::vector<Constraint> all = choices.limits;
     all.insert(all.end(), choices.worth.begin(), choices.worth.end());
@@ -235,29 +235,41 @@ class Chooser {
   }
 
   template <class Time>
-  static std::map<std::int64_t, std::multimap<double, KnobValues>> likely_points(
-      const Recipe& recipe, const RecipeChoices& choices, const std::vector<Constraint>& conditions,
-      const Time& time) {
+  static std::vector<std::vector<KnobValues>> likely_points(const Recipe& recipe,
+                                                            const RecipeChoices& choices,
+                                                            const std::vector<Constraint>& conditions,
+                                                            const Time& time) {
     const auto word =
         std::ranges::find_if(recipe.knobs, [](const auto& knob) { return !knob.words.empty(); });
     const auto kind = std::ranges::find_if(choices.knobs, [&](const ir::Knob& knob) {
       return word != recipe.knobs.end() && knob.name == word->name;
     });
     const auto place = static_cast<std::size_t>(kind - choices.knobs.begin());
-    std::map<std::int64_t, std::multimap<double, KnobValues>> kinds;
+    std::map<std::int64_t, std::multimap<double, std::vector<std::int64_t>>> kinds;
     KnobValues point;
     std::vector<std::int64_t*> of_knobs;  // nothing is looked up by name for each of many thousand points
     for (const ir::Knob& knob : choices.knobs) of_knobs.push_back(&point[knob.name]);
-    for_each_point(conditions, choices.knobs, effort, [&](std::span<const std::int64_t> values) {
+    const auto set = [&](std::span<const std::int64_t> values) {
       for (std::size_t i = 0; i < values.size(); ++i) *of_knobs[i] = values[i];
+    };
+    for_each_point(conditions, choices.knobs, effort, [&](std::span<const std::int64_t> values) {
+      set(values);
       const double microseconds = time(point);
-      std::multimap<double, KnobValues>& points = kinds[place < values.size() ? values[place] : 0];
+      auto& points = kinds[place < values.size() ? values[place] : 0];
       if (points.size() == likely && microseconds >= points.rbegin()->first) return true;
-      points.emplace(microseconds, point);
+      points.emplace(microseconds, std::vector<std::int64_t>(values.begin(), values.end()));
       if (points.size() > likely) points.erase(std::prev(points.end()));
       return true;
     });
-    return kinds;
+    std::vector<std::vector<KnobValues>> likely_ones;
+    for (const auto& points : std::views::values(kinds)) {
+      likely_ones.emplace_back();
+      for (const auto& [microseconds, values] : points) {
+        set(values);
+        likely_ones.back().push_back(point);
+      }
+    }
+    return likely_ones;
   }
 
   ExpectedDense modelled_dense() const {
