@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, 4> patterns{"v_n_m", "n_m", "vector_wise"
 /// Densities of weights that were drawn alike.
 constexpr double alike = 0.05;
 
-/// What fewer found is what they happened to try.
-constexpr int least_trials = 8;
+/// What fewer found is what they happened to try. Where that is the default schedule, others had no time.
+constexpr int least_trials = 3;
 
 double density_of(const Record& record) {
   const double elements =
@@ -194,7 +194,8 @@ KnownChoices known_choices_of(std::span<const Record> records, const std::string
   }
   KnownChoices known{target, {}};
   for (const auto& [key, search] : searches) {
-    if (search.right >= least_trials) known.choices.push_back(choice_of(search));
+    if (search.right >= least_trials && search.best->recipe != "default")
+      known.choices.push_back(choice_of(search));
   }
   std::ranges::sort(known.choices, {}, order_of);
   known.choices = fastest_of_alike(known.choices);

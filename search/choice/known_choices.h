@@ -43,8 +43,9 @@ Record::Problem sum_of(Record::Problem problem);
 /// the same kernels are fast for.
 std::string structure_of(std::span<const Format> formats);
 
-/// The fastest right kernel of each problem, structure and density of which at least eight were measured on a
-/// device of the target. Where a search was of one format, what it found may be far from the best.
+/// The fastest right kernel of each problem, structure and density of which at least three were measured on a
+/// device of the target, unless that is the default schedule. Where a search was of one format, what it found
+/// may be far from the best.
 KnownChoices known_choices_of(std::span<const Record> records, const std::string& target);
 
 /// One JSON document, a choice a line, and what it says. UserError that names `origin` and the place in it
