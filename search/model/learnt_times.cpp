@@ -37,7 +37,7 @@ double common(std::int64_t size) {
 }
 
 /// The value of a knob; 0 where the point does not have it.
-double knob(const KernelOutline& kernel, const char* name) {
+double value_of_knob(const KernelOutline& kernel, const char* name) {
   const auto value = kernel.point.find(name);
   return value == kernel.point.end() ? 0 : static_cast<double>(value->second);
 }
@@ -48,24 +48,25 @@ double tiles_along(std::int64_t size, double tile) {
 }
 
 /// Thread blocks, or their turns, with those that share a sum.
-double tiles(const KernelOutline& kernel) {
-  return tiles_along(kernel.problem.m, knob(kernel, "tile_m")) *
-         tiles_along(kernel.problem.n, knob(kernel, "tile_n")) * std::max(1.0, knob(kernel, "groups"));
+double tiles_of_kernel(const KernelOutline& kernel) {
+  return tiles_along(kernel.problem.m, value_of_knob(kernel, "tile_m")) *
+         tiles_along(kernel.problem.n, value_of_knob(kernel, "tile_n")) *
+         std::max(1.0, value_of_knob(kernel, "groups"));
 }
 
 /// How often a block goes on along the sum of a tile.
-double steps(const KernelOutline& kernel) {
-  const double tile = knob(kernel, "tile_k");
+double steps_of_kernel(const KernelOutline& kernel) {
+  const double tile = value_of_knob(kernel, "tile_k");
   const auto gathered = static_cast<double>(kernel.problem.gathered_columns());
-  return tile > 0 ? gathered / tile / std::max(1.0, knob(kernel, "groups")) : 0;
+  return tile > 0 ? gathered / tile / std::max(1.0, value_of_knob(kernel, "groups")) : 0;
 }
 
 /// The share of the tiles along a size that there is something in.
-double filled(std::int64_t size, double tile) {
+double filled_share(std::int64_t size, double tile) {
   return tile > 0 ? static_cast<double>(size) / (tile * tiles_along(size, tile)) : -1;
 }
 
-double ratio(double one, double other) {
+double logarithm_of_ratio(double one, double other) {
   return other > 0 ? logarithm(one / other) : -1;
 }
 
@@ -90,20 +91,25 @@ constexpr std::array<Number, 28> of_problem{{
     {"of_group", [](Outline kernel) { return static_cast<double>(kernel.problem.of_group); }},
     {"kept_columns", [](Outline kernel) { return logarithm(kernel.problem.kept_columns()); }},
     {"gathered_columns", [](Outline kernel) { return logarithm(kernel.problem.gathered_columns()); }},
-    {"tiles", [](Outline kernel) { return logarithm(tiles(kernel)); }},
-    {"steps", [](Outline kernel) { return logarithm(steps(kernel)); }},
-    {"rings", [](Outline kernel) { return ratio(steps(kernel), knob(kernel, "stages")); }},
-    {"filled_rows", [](Outline kernel) { return filled(kernel.problem.m, knob(kernel, "tile_m")); }},
-    {"filled_columns", [](Outline kernel) { return filled(kernel.problem.n, knob(kernel, "tile_n")); }},
+    {"tiles", [](Outline kernel) { return logarithm(tiles_of_kernel(kernel)); }},
+    {"steps", [](Outline kernel) { return logarithm(steps_of_kernel(kernel)); }},
+    {"rings",
+     [](Outline kernel) {
+       return logarithm_of_ratio(steps_of_kernel(kernel), value_of_knob(kernel, "stages"));
+     }},
+    {"filled_rows",
+     [](Outline kernel) { return filled_share(kernel.problem.m, value_of_knob(kernel, "tile_m")); }},
+    {"filled_columns",
+     [](Outline kernel) { return filled_share(kernel.problem.n, value_of_knob(kernel, "tile_n")); }},
     {"warps",
      [](Outline kernel) {
-       return ratio(knob(kernel, "tile_m") * knob(kernel, "tile_n"),
-                    knob(kernel, "warp_m") * knob(kernel, "warp_n"));
+       return logarithm_of_ratio(value_of_knob(kernel, "tile_m") * value_of_knob(kernel, "tile_n"),
+                                 value_of_knob(kernel, "warp_m") * value_of_knob(kernel, "warp_n"));
      }},
     {"ring",
      [](Outline kernel) {
-       return logarithm(knob(kernel, "stages") * knob(kernel, "tile_k") *
-                        (knob(kernel, "tile_m") + knob(kernel, "tile_n")));
+       return logarithm(value_of_knob(kernel, "stages") * value_of_knob(kernel, "tile_k") *
+                        (value_of_knob(kernel, "tile_m") + value_of_knob(kernel, "tile_n")));
      }},
     {"bound", [](Outline kernel) { return std::log2(kernel.bound.microseconds); }},
     {"modelled", [](Outline kernel) { return std::log2(kernel.modelled); }},
