@@ -88,13 +88,32 @@ TEST(CpuCode, ProductsOfOddSizes) {
 }
 
 TEST(CpuCode, EveryPointOfASmallProduct) {
-  const Algorithm algorithm = spmm_algorithm(37, 61, 83, DType::f32);
   const auto matrix = std::make_shared<const WeightMatrix>(weights_of(37, 61));
-  const Space space = space_of("cpu_code", {algorithm, matrix, formats::csr()}, cpu());
-  const Points points = space.feasible();
-  ASSERT_FALSE(points.empty());
-  ASSERT_TRUE(space.usual());
-  for (std::size_t i = 0; i < points.size(); ++i) expect_exact(space.schedule(points[i]));
+  // Whole vectors may stay where they lie.
+  for (const std::int64_t columns : {83, 96}) {
+    const Algorithm algorithm = spmm_algorithm(37, 61, columns, DType::f32);
+    const Space space = space_of("cpu_code", {algorithm, matrix, formats::csr()}, cpu());
+    const Points points = space.feasible();
+    ASSERT_FALSE(points.empty());
+    ASSERT_TRUE(space.usual());
+    for (std::size_t i = 0; i < points.size(); ++i) expect_exact(space.schedule(points[i]));
+  }
+}
+
+TEST(CpuCode, FewBlocksOfRowsReadColumnsWhereTheyLie) {
+  const auto copies = [](std::int64_t rows, std::int64_t columns, const CpuCode& knobs = {}) {
+    const Schedule schedule =
+        cpu_code(spmm_algorithm(rows, 61, columns, DType::f32), packed(weights_of(rows, 61)), cpu(), knobs);
+    return std::ranges::find(schedule.steps(), "stage", &Step::name) != schedule.steps().end();
+  };
+  EXPECT_FALSE(copies(40, 96));
+  EXPECT_TRUE(copies(40, 97));
+  EXPECT_TRUE(copies(400, 96));
+  EXPECT_TRUE(copies(40, 96, {.copy = CpuCopy::panel}));
+  EXPECT_TRUE(copies(40, 96, {.columns = 64}));
+  EXPECT_THROW(copies(40, 96, {.columns = 64, .copy = CpuCopy::none}), UserError);
+  EXPECT_THROW(copies(40, 97, {.copy = CpuCopy::none}), UserError);
+  EXPECT_THROW(copies(40, 96, {.copy = CpuCopy::image}), UserError);
 }
 
 WeightMatrix filters_of(const Convolution& of) {

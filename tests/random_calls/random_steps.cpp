@@ -230,6 +230,7 @@ CpuCode code_knobs(Dice& dice, std::string& text) {
   CpuCode k;
   k.rows = knobs.number("rows", 0, {1, 2, 7, 14, 31});
   k.columns = knobs.number("columns", 0, {8, 16, 32, 48, 64, 128});
+  k.copy = knobs.word("copy", {CpuCopy::none, CpuCopy::panel});
   k.threads = knobs.word("threads", {CpuThreads::panels, CpuThreads::rows});
   return k;
 }

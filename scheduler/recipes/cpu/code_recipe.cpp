@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/scheduler/recipes/parts/conditions.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 
 #include <algorithm>
@@ -10,13 +11,14 @@ namespace {
 
 using namespace recipe_knobs;
 
+constexpr std::array<std::string_view, 2> copies_of_code{"none", "panel"};
 constexpr std::array<std::string_view, 2> sharers_of_code{"panels", "rows"};
 constexpr std::int64_t most_rows_of_block = VectorRegisters{VectorRegisters::widest}.sums();
 
-constexpr auto cpu_code_list =
-    list_of(knob_of<&CpuCode::rows>("rows", most_rows_of_block),
-            knob_of<&CpuCode::columns>("columns", most_tile), knob_of<&CpuCode::lines>("lines", most_tile),
-            knob_of<&CpuCode::threads>("threads", 1, 1, sharers_of_code));
+constexpr auto cpu_code_list = list_of(
+    knob_of<&CpuCode::rows>("rows", most_rows_of_block), knob_of<&CpuCode::columns>("columns", most_tile),
+    knob_of<&CpuCode::lines>("lines", most_tile), knob_of<&CpuCode::copy>("copy", 1, 1, copies_of_code),
+    knob_of<&CpuCode::threads>("threads", 1, 1, sharers_of_code));
 
 using namespace bounds;
 
@@ -71,7 +73,8 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   if (work.apart)
     parts.add(Resource::units, cycle * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                                    cycles_of_result_apart);
-  parts.add(Resource::units, 1e6 * of_copied * work.groups * work.copied / ceilings.l2_bytes_a_second);
+  if (number_of_knob(point, "copy", number_of(CpuCopy::panel)) != number_of(CpuCopy::none))
+    parts.add(Resource::units, 1e6 * of_copied * work.groups * work.copied / ceilings.l2_bytes_a_second);
   parts.add(Resource::code, 1e6 * work.groups * code *
                                 (of_cached_code * (1 - behind) / ceilings.l2_bytes_a_second +
                                  behind / ceilings.bytes_a_second));
@@ -96,11 +99,21 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
   } else {
     for (const std::int64_t parts : {1, 2, 4, 8}) lines.insert(ceil_divide(nest.height, parts));
   }
+  std::vector<std::int64_t> copies{number_of(CpuCopy::panel)};
+  if (chosen.copy == CpuCopy::none) copies.push_back(number_of(CpuCopy::none));
   RecipeChoices choices;
   choices.knobs = {{"rows", {rows.begin(), rows.end()}},
                    {"columns", {columns.begin(), columns.end()}},
                    {"lines", {lines.begin(), lines.end()}},
+                   {"copy", copies},
                    {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}}};
+  if (copies.size() > 1) {
+    Conditions list;
+    list.where(ir::equal(v("copy"), number_of(CpuCopy::none)));
+    list.divides("whole panels", "columns of a panel in place that divide those of the operand", v("columns"),
+                 width);
+    choices.limits = list.take();
+  }
   return choices;
 }
 

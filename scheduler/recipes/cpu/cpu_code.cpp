@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 namespace weft {
@@ -28,6 +29,13 @@ std::int64_t evenly(std::int64_t count, std::int64_t most, std::int64_t threads 
   return ceil_divide(count, std::min(count, filled_up(parts, threads)));
 }
 
+/// The largest part of at most so many that leaves no rest.
+std::int64_t whole_part(std::int64_t count, std::int64_t most) {
+  std::int64_t part = std::min(count, most);
+  while (part > 1 && count % part != 0) --part;
+  return std::max<std::int64_t>(1, part);
+}
+
 /// Rows of the dense operand that the weights may keep.
 std::int64_t summed(const Algorithm& algorithm) {
   std::int64_t count = 1;
@@ -40,6 +48,11 @@ std::int64_t summed(const Algorithm& algorithm) {
 /// An image whose lines are read apart: through windows, or with pixels that lie apart.
 bool has_lines(const CpuNest& nest) {
   return !nest.lines.empty();
+}
+
+/// A product whose columns lie beside one another.
+bool is_matrix(const CpuNest& nest) {
+  return nest.fused.empty() && nest.others.empty() && !has_lines(nest);
 }
 
 /// The steps of a point.
@@ -60,8 +73,8 @@ class CodeSteps {
     order.insert(order.end(), panels_.begin(), panels_.end());
     order.insert(order.end(), {rows.inner, LoopName(nest_.sum), vector_});
     schedule_.reorder(order).vectorize(vector_);
-    const bool is_matrix = nest_.fused.empty() && nest_.others.empty() && !has_lines(nest_);
-    schedule_.stage(nest_.dense, is_matrix ? shared : shifted, at = copied_);
+    if (knobs_.copy != CpuCopy::none)
+      schedule_.stage(nest_.dense, is_matrix(nest_) ? shared : shifted, at = copied_);
     schedule_.bake_values(rows.inner);
     schedule_.parallel(knobs_.threads == CpuThreads::rows ? rows.outer : shared_panels());
     return std::move(schedule_);
@@ -149,6 +162,21 @@ bool is_code_less(const Algorithm& algorithm, const CpuNest& nest, std::int64_t 
   return entries * bytes_of_entry <= copied;
 }
 
+/// Whole vectors of a product, aligned, that few blocks of rows read, and of which one from every row of the
+/// operand stays in the second cache: rows that lie a power of two apart share few of its sets.
+bool stays_in_place(const Algorithm& algorithm, const CpuNest& nest, const CpuCode& knobs,
+                    const Target& target) {
+  constexpr std::int64_t few_blocks = 4, bytes_of_way = 128 * 1024, cache_line = 64;
+  const std::int64_t lanes = registers_of(target).lanes();
+  if (!is_matrix(nest) || nest.width == 0 || nest.width % std::max(lanes, knobs.columns) != 0) return false;
+  const Operand& operand = algorithm.operands[dense_operand(algorithm)];
+  const std::int64_t row =
+      (operand.strides.empty() ? nest.width : operand.strides.front()) * std::int64_t{sizeof(float)};
+  const std::int64_t apart = std::max(cache_line, std::gcd(row, bytes_of_way));
+  return row % target.vector_bytes == 0 && summed(algorithm) * apart <= target.second_cache_bytes / 2 &&
+         ceil_divide(extent_of(algorithm, nest.rows).value, knobs.rows) <= few_blocks;
+}
+
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                        const CpuCode& knobs) {
   require_format(cpu_code_needs, algorithm, weights.get(),
@@ -170,7 +198,16 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   else
     IdleKnobs(algorithm.text(), "columns that are copied")
         .refuse(knobs.lines > 1 ? knobs.lines : 0, "lines", "columns in its place, or a convolution");
+  if (knobs.copy == CpuCopy::image || (knobs.copy == CpuCopy::none && !is_matrix(nest)))
+    throw UserError("knobs of cpu_code exclude one another", algorithm.text(),
+                    knobs.copy == CpuCopy::image ? "copy = image" : "copy = none of an image",
+                    "copy = panel, or none of a product");
   const CpuCode chosen = chosen_for(knobs, nest, algorithm, weights->array("values").size(), target);
+  if (chosen.copy == CpuCopy::none && (nest.width == 0 || nest.width % chosen.columns != 0))
+    throw UserError(
+        "knobs of cpu_code exclude one another", algorithm.text(),
+        fmt::format("copy = none, columns = {} of {}", chosen.columns, nest.width),
+        "columns that leave no rest, which the code would ask for at each vector; or copy = panel");
   if (chosen.columns % registers_of(target).lanes() != 0)
     throw UserError(
         "knobs of cpu_code do not fit the processor", algorithm.text(),
@@ -209,6 +246,8 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
   CpuCode chosen = knobs;
   if (chosen.rows == 0)
     chosen.rows = evenly(extent_of(algorithm, nest.rows).value, registers_of(target).sums());
+  if (chosen.copy == CpuCopy::chosen)
+    chosen.copy = stays_in_place(algorithm, nest, chosen, target) ? CpuCopy::none : CpuCopy::panel;
   const std::int64_t images = times_of_others(algorithm, nest);
   // Threads that have other images need no other lines or columns.
   const std::int64_t threads = images >= target.threads ? 1 : target.threads;
@@ -221,6 +260,8 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
   const std::int64_t panels = nest.width == 0 ? most_panels : ceil_divide(nest.width, lanes);
   if (has_lines(nest)) {
     chosen.columns = std::max(chosen.columns, lanes);
+  } else if (chosen.columns == 0 && chosen.copy == CpuCopy::none) {
+    chosen.columns = lanes * whole_part(panels, most_panels);
   } else if (chosen.columns == 0) {
     // What is beside the copy stays in the second cache, too.
     const std::int64_t fit = target.second_cache_bytes / 2 / (target.vector_bytes * summed(algorithm));

@@ -13,9 +13,10 @@ namespace weft {
 
 /// How the recipe cuts the output; 0 leaves a number to it.
 struct CpuCode {
-  std::int64_t rows = 0;     ///< rows of a block: a register of sums each
-  std::int64_t columns = 0;  ///< columns that are copied at a time, whole vectors of them
-  std::int64_t lines = 0;    ///< lines of an image that are copied at a time, in place of columns
+  std::int64_t rows = 0;           ///< rows of a block: a register of sums each
+  std::int64_t columns = 0;        ///< columns that are copied at a time, whole vectors of them
+  std::int64_t lines = 0;          ///< lines of an image that are copied at a time, in place of columns
+  CpuCopy copy = CpuCopy::chosen;  ///< of a panel, or none: a product's columns are read where they lie
   CpuThreads threads = CpuThreads::chosen;
 };
 
@@ -27,14 +28,14 @@ std::span<const KnobField<CpuCode>> cpu_code_knobs();
 /// with the constants of all rows of a block that keep its column; the code of a block goes through all
 /// vectors of the columns, or of the lines of an image, that were copied before the next block's does. Of an
 /// image there is a copy for each column of the filter, so that vectors of pixels are aligned whatever column
-/// and stride there is. Threads have other columns or lines, each with copies of its own, where all code is
-/// less to read than what is copied, else other rows. New weights are new code. UserError as cpu_rows(), and
-/// for more entries.
+/// and stride there is. Columns of a product that few blocks of rows read stay where they lie. Threads have
+/// other columns or lines, each with copies of its own, where all code is less to read than what is copied,
+/// else other rows. New weights are new code. UserError as cpu_rows(), and for more entries.
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuCode& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})
-WEFT_KNOB_REFUSED(cpu_code,
-                  ".rows, .columns, .lines and .threads in this order, such as {.rows = 8, .columns = 64}")
+WEFT_KNOB_REFUSED(
+    cpu_code, ".rows, .columns, .lines, .copy and .threads in this order, such as {.rows = 8, .columns = 64}")
 
 /// The knobs with those that are 0 chosen, for so many stored entries.
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
