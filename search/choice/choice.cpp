@@ -63,16 +63,17 @@ class Chooser {
            std::ranges::find(options_.recipes, recipe.name) != options_.recipes.end();
   }
 
-  /// What a search of the same problem found; null where no size is left to a launch and the table has it
-  /// not.
+  /// What a search of the same problem found; null where there was none, or a launch says a size.
   const KnownChoice* known() const {
     const bool is_open = std::ranges::any_of(
         algorithm_.indices, [](const IndexVariable& index) { return !index.extent.is_static(); });
     const bool is_of_target = options_.known != nullptr && options_.known->target == target_.name;
     if (!is_of_target || is_open || options_.image_groups != 1) return nullptr;
     const ProblemSummary summary = summary_of(algorithm_, *matrix_, formats::csr(), options_.open_size);
-    return options_.known->find(recorded_problem(algorithm_, *matrix_, summary.n),
-                                structure_of(formats_worth_trying(*matrix_, target_)), summary.density());
+    const std::string structure =
+        structure_of(options_.formats.empty() ? formats_ : formats_worth_trying(*matrix_, target_));
+    return options_.known->find(recorded_problem(algorithm_, *matrix_, summary.n), structure,
+                                summary.density());
   }
 
   void require_trial_of_problem(const StoredRecord& trial) const {
