@@ -18,7 +18,7 @@ namespace weft::steps {
 namespace {
 
 /// Entries written out in one program, each for every column of a thread of a GPU or vector of a CPU.
-constexpr std::int64_t most_entries_of_gpu = 300'000, most_entries_of_cpu = 500'000;
+constexpr std::int64_t most_entries_of_gpu = 300'000, most_entries_of_cpu = 1'000'000;
 constexpr std::int64_t most_places = 1 << 21;  ///< that loops reach, whether they hold an entry or not
 /// Of a multiplication or a load.
 constexpr std::int64_t bytes_of_instruction_of_gpu = 16, bytes_of_instruction_of_cpu = 8;
@@ -441,7 +441,7 @@ constexpr Precondition preconditions[]{
     {6, "no vectorized loop stands around the sum"},
     {7,
      "the code of each block is within `code_bytes` where that is given, and all blocks together hold at "
-     "most 300,000 entries times columns of a thread, on a CPU 500,000 times vectors"},
+     "most 300,000 entries times columns of a thread, on a CPU 1,000,000 times vectors"},
     {8, "a chunk is at least 1, of a sum over one index that no groups share"}};
 
 }  // namespace

@@ -15,7 +15,7 @@ using bounds::filled_up;
 
 const RecipeNeeds cpu_code_needs{"cpu_code", "csr", "formats::csr()"};
 
-constexpr std::int64_t most_entries = 500'000;  ///< as bake_values takes on a CPU
+constexpr std::int64_t most_entries = 1'000'000;  ///< as bake_values takes on a CPU
 constexpr std::int64_t most_panels =
     8;  ///< that a block's code goes through: beyond that the copy is what costs
 
@@ -75,8 +75,9 @@ class CodeSteps {
     schedule_.reorder(order).vectorize(vector_);
     if (knobs_.copy != CpuCopy::none)
       schedule_.stage(nest_.dense, is_matrix(nest_) ? shared : shifted, at = copied_);
-    schedule_.bake_values(rows.inner);
+    // The last step of all: what follows would have a statement for each entry to look at.
     schedule_.parallel(knobs_.threads == CpuThreads::rows ? rows.outer : shared_panels());
+    schedule_.bake_values(rows.inner);
     return std::move(schedule_);
   }
 

@@ -16,14 +16,14 @@ struct CpuCode {
   std::int64_t rows = 0;           ///< rows of a block: a register of sums each
   std::int64_t columns = 0;        ///< columns that are copied at a time, whole vectors of them
   std::int64_t lines = 0;          ///< lines of an image that are copied at a time, in place of columns
-  CpuCopy copy = CpuCopy::chosen;  ///< of a panel, or none: a product's columns are read where they lie
+  CpuCopy copy = CpuCopy::chosen;  ///< panel, or none: a product's columns stay where they lie
   CpuThreads threads = CpuThreads::chosen;
 };
 
 /// They by name.
 std::span<const KnobField<CpuCode>> cpu_code_knobs();
 
-/// For a CPU with AVX2 and FMA or AVX-512, and f32 weights in csr of at most 500,000 entries: SpMM, linear
+/// For a CPU with AVX2 and FMA or AVX-512, and f32 weights in csr of at most 1,000,000 entries: SpMM, linear
 /// layers, convolutions in every layout. A vector of a row of the dense operand is read once and multiplied
 /// with the constants of all rows of a block that keep its column; the code of a block goes through all
 /// vectors of the columns, or of the lines of an image, that were copied before the next block's does. Of an
