@@ -29,7 +29,8 @@ constexpr std::size_t likely = 128;
 constexpr KnownError of_other_weights{0.9, 1.12};
 
 std::string text_of_time(const Way& way) {
-  return fmt::format("{}{:.3g} us", way.measured ? "" : "about ", way.microseconds);
+  return fmt::format("{}{:.3g} us{}", way.measured ? "" : "about ", way.microseconds,
+                     way.known ? " by a search" : "");
 }
 
 class Chooser {

@@ -123,6 +123,7 @@ TEST(KnownChoices, StandBeforeWhatIsModelled) {
   };
   const Choice choice = chosen("sm_90a", {.known = &known});
   EXPECT_TRUE(choice.first().known);
+  EXPECT_THAT(choice.text(), HasSubstr("default in csr, about 20 us by a search; second"));
   EXPECT_EQ(choice.first().recipe->name, "default");
   EXPECT_EQ(choice.dense->name, "cuBLAS f32");
   EXPECT_EQ(choice.faster(), Faster::dense);
