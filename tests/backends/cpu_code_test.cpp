@@ -17,7 +17,8 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <map>
+
+#include "support/exact_on_cpu.h"
 
 namespace weft {
 namespace {
@@ -57,32 +58,12 @@ std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights) {
   return std::make_shared<const SparseTensor>(pack(weights, formats::csr()));
 }
 
-Kernel expect_exact(const Schedule& schedule, const KernelOptions& options = {.threads = 2},
-                    std::int64_t columns = 0) {
-  SCOPED_TRACE(schedule.cpp());
-  std::map<std::string, Array> tensors;
-  std::uint64_t seed = 3;
-  for (const Operand& operand : schedule.algorithm().operands) {
-    if (operand.storage == Storage::sparse) continue;
-    std::vector<std::int64_t> shape;
-    for (const Extent& extent : operand.shape) shape.push_back(extent.is_static() ? extent.value : columns);
-    tensors[operand.name] = random_array(operand.dtype, shape, ++seed, RandomValues::small_integers);
-  }
-  Arguments arguments;
-  for (auto& [name, array] : tensors) arguments.tensors[name] = &array;
-  Kernel kernel = compile(schedule, options);
-  const Verification verified = verify(kernel, Device::cpu(), arguments);
-  EXPECT_TRUE(verified.passed) << verified.text();
-  EXPECT_EQ(verified.difference.largest, 0) << verified.text();
-  return kernel;
-}
-
 TEST(CpuCode, ProductsOfOddSizes) {
   const std::int64_t lanes = cpu().vector_bytes / 4;
   for (const std::int64_t columns :
        {lanes, lanes + 1, 2 * lanes - 1, 3 * lanes, std::int64_t{49}, std::int64_t{131}}) {
     for (const std::int64_t rows : {1, 13, 31, 32, 70})
-      expect_exact(
+      test::expect_exact_on_cpu(
           cpu_code(spmm_algorithm(rows, 57, columns, DType::f32), packed(weights_of(rows, 57)), cpu()));
   }
 }
@@ -96,7 +77,7 @@ TEST(CpuCode, EveryPointOfASmallProduct) {
     const Points points = space.feasible();
     ASSERT_FALSE(points.empty());
     ASSERT_TRUE(space.usual());
-    for (std::size_t i = 0; i < points.size(); ++i) expect_exact(space.schedule(points[i]));
+    for (std::size_t i = 0; i < points.size(); ++i) test::expect_exact_on_cpu(space.schedule(points[i]));
   }
 }
 
@@ -114,6 +95,15 @@ TEST(CpuCode, FewBlocksOfRowsReadColumnsWhereTheyLie) {
   EXPECT_THROW(copies(40, 96, {.columns = 64, .copy = CpuCopy::none}), UserError);
   EXPECT_THROW(copies(40, 97, {.copy = CpuCopy::none}), UserError);
   EXPECT_THROW(copies(40, 96, {.copy = CpuCopy::image}), UserError);
+  // Columns of B[n, k] lie apart, and so do those of rows that share few sets of a cache.
+  const auto steps = [](std::int64_t inner, std::int64_t columns, ProductLayout layout) {
+    return cpu_code(spmm_algorithm(40, inner, columns, DType::f32, {}, layout), packed(weights_of(40, inner)),
+                    cpu())
+        .cpp();
+  };
+  EXPECT_THAT(steps(61, 96, ProductLayout::kn), Not(HasSubstr("stage(")));
+  EXPECT_THAT(steps(61, 96, ProductLayout::nk), HasSubstr("stage("));
+  EXPECT_THAT(steps(4096, 1 << 15, ProductLayout::kn), HasSubstr("stage("));
 }
 
 WeightMatrix filters_of(const Convolution& of) {
@@ -167,9 +157,9 @@ TEST(CpuCode, ConvolutionsOfOddSizes) {
       std::vector<std::int64_t> all_lines{0, 1};
       if (!cpu_nest(algorithm, weights->format(), cpu()).lines.empty()) all_lines.push_back(3);
       for (const std::int64_t lines : all_lines)
-        expect_exact(cpu_code(algorithm, weights, cpu(), {.lines = lines}));
+        test::expect_exact_on_cpu(cpu_code(algorithm, weights, cpu(), {.lines = lines}));
       if (runs_here("x86-64-v3"))
-        expect_exact(cpu_code(algorithm, weights, with_vectors(32)), {.processor = "x86-64-v3"});
+        test::expect_exact_on_cpu(cpu_code(algorithm, weights, with_vectors(32)), {.processor = "x86-64-v3"});
     }
   }
 }
@@ -179,9 +169,9 @@ TEST(CpuCode, ResultsLeaveFromTheRegisters) {
   if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
   const WeightMatrix weights = weights_of(70, 64);
   for (const std::int64_t columns : {30, 48, 77, 200}) {
-    const Kernel kernel =
-        expect_exact(cpu_code(spmm_algorithm(70, 64, columns, DType::f32), packed(weights), with_vectors(64)),
-                     {.processor = "x86-64-v4"});
+    const Kernel kernel = test::expect_exact_on_cpu(
+        cpu_code(spmm_algorithm(70, 64, columns, DType::f32), packed(weights), with_vectors(64)),
+        {.processor = "x86-64-v4"});
     EXPECT_THAT(kernel.assembly(), HasSubstr("{%k1}"));
   }
 }
@@ -194,35 +184,36 @@ TEST(CpuCode, ImagesInPaddedCopiesHaveSumsOfTheirOwn) {
     convolution.stride = {stride, stride};
     const Schedule schedule = cpu_code(convolution_algorithm(convolution, DType::f32),
                                        packed(filters_of(convolution)), with_vectors(64));
-    const Kernel kernel = expect_exact(schedule, {.processor = "x86-64-v4"});
+    const Kernel kernel = test::expect_exact_on_cpu(schedule, {.processor = "x86-64-v4"});
     EXPECT_THAT(kernel.assembly(), HasSubstr("{1to16}, %zmm31, %zmm0"));
   }
 }
 
 TEST(CpuCode, ResultsAndColumnsThatALaunchCounts) {
   const Epilogue epilogue{.bias = true, .activation = Activation::relu};
-  expect_exact(cpu_code(spmm_algorithm(40, 33, 50, DType::f32, epilogue), packed(weights_of(40, 33)), cpu()));
+  test::expect_exact_on_cpu(
+      cpu_code(spmm_algorithm(40, 33, 50, DType::f32, epilogue), packed(weights_of(40, 33)), cpu()));
   const Algorithm open = spmm_algorithm(40, 33, Extent::any("N"), DType::f32);
   for (const std::int64_t columns : {1, 16, 77})
-    expect_exact(cpu_code(open, packed(weights_of(40, 33)), cpu()), {.threads = 1}, columns);
+    test::expect_exact_on_cpu(cpu_code(open, packed(weights_of(40, 33)), cpu()), {.threads = 1}, columns);
 }
 
 TEST(CpuCode, SumsAreAssemblyOfTheirOwn) {
   const Algorithm algorithm = spmm_algorithm(64, 128, 64, DType::f32);
   const WeightMatrix weights = weights_of(64, 128);
   if (runs_here("x86-64-v4")) {
-    const Kernel wide =
-        expect_exact(cpu_code(algorithm, packed(weights), with_vectors(64)), {.processor = "x86-64-v4"});
+    const Kernel wide = test::expect_exact_on_cpu(cpu_code(algorithm, packed(weights), with_vectors(64)),
+                                                  {.processor = "x86-64-v4"});
     EXPECT_THAT(wide.assembly(), HasSubstr("{1to16}, %zmm31, %zmm0"));
   }
   if (runs_here("x86-64-v3")) {
-    const Kernel narrow =
-        expect_exact(cpu_code(algorithm, packed(weights), with_vectors(32)), {.processor = "x86-64-v3"});
+    const Kernel narrow = test::expect_exact_on_cpu(cpu_code(algorithm, packed(weights), with_vectors(32)),
+                                                    {.processor = "x86-64-v3"});
     EXPECT_THAT(narrow.assembly(), HasSubstr("vfmadd231ps\t%ymm15, %ymm14, %ymm0"));
   }
   if (runs_here("x86-64")) {
-    const Kernel plain =
-        expect_exact(cpu_code(algorithm, packed(weights), with_vectors(32)), {.processor = "x86-64"});
+    const Kernel plain = test::expect_exact_on_cpu(cpu_code(algorithm, packed(weights), with_vectors(32)),
+                                                   {.processor = "x86-64"});
     EXPECT_THAT(plain.assembly(), Not(HasSubstr("weft_sum_0")));
   }
 }
@@ -238,7 +229,7 @@ TEST(CpuCode, ColumnsWithoutVectorsKeepTheirOwnSums) {
         s.reorder(tiles, rows, row, "k", column);
         if (unrolled) s.unroll(column);
         s.stage("B", shared, at = tiles).bake_values(row);
-        expect_exact(s);
+        test::expect_exact_on_cpu(s);
       }
     }
   }

@@ -13,7 +13,8 @@
 #include <weft/search/spaces/space.h>
 
 #include <algorithm>
-#include <map>
+
+#include "support/exact_on_cpu.h"
 
 namespace weft {
 namespace {
@@ -42,30 +43,13 @@ std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights, std::int
   return std::make_shared<const SparseTensor>(pack(weights, formats::column_vectors(rows)));
 }
 
-void expect_exact(const Schedule& schedule) {
-  SCOPED_TRACE(schedule.cpp());
-  std::map<std::string, Array> tensors;
-  std::uint64_t seed = 3;
-  for (const Operand& operand : schedule.algorithm().operands) {
-    if (operand.storage == Storage::sparse) continue;
-    std::vector<std::int64_t> shape;
-    constexpr std::int64_t open = 37;
-    for (const Extent& extent : operand.shape) shape.push_back(extent.is_static() ? extent.value : open);
-    tensors[operand.name] = random_array(operand.dtype, shape, ++seed, RandomValues::small_integers);
-  }
-  Arguments arguments;
-  for (auto& [name, array] : tensors) arguments.tensors[name] = &array;
-  const Verification verified = verify(compile(schedule, {.threads = 2}), Device::cpu(), arguments);
-  EXPECT_TRUE(verified.passed) << verified.text();
-  EXPECT_EQ(verified.difference.largest, 0) << verified.text();
-}
-
 TEST(CpuGroups, ProductsOfOddSizes) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     for (const std::int64_t rows : {4, 16}) {
       for (const std::int64_t columns : {2, 16, 45}) {
         const WeightMatrix weights = weights_of(43, 29, dtype);
-        expect_exact(cpu_groups(spmm_algorithm(43, 29, columns, dtype), packed(weights, rows), cpu()));
+        test::expect_exact_on_cpu(
+            cpu_groups(spmm_algorithm(43, 29, columns, dtype), packed(weights, rows), cpu()));
       }
     }
   }
@@ -77,8 +61,8 @@ TEST(CpuGroups, EveryKnobIsTaken) {
   for (const std::int64_t panel : {8, 16, 64}) {
     for (const CpuCopy copy : {CpuCopy::none, CpuCopy::panel}) {
       for (const CpuThreads threads : {CpuThreads::panels, CpuThreads::rows})
-        expect_exact(cpu_groups(algorithm, packed(weights, 8), cpu(),
-                                {.panel = panel, .copy = copy, .threads = threads}));
+        test::expect_exact_on_cpu(cpu_groups(algorithm, packed(weights, 8), cpu(),
+                                             {.panel = panel, .copy = copy, .threads = threads}));
     }
   }
 }
@@ -97,9 +81,9 @@ TEST(CpuGroups, ConvolutionsInEveryLayout) {
       const WeightMatrix weights = weights_of(19, 45, DType::f32);
       const Algorithm algorithm = convolution_algorithm(images, DType::f32);
       SCOPED_TRACE(name_of(layout));
-      expect_exact(cpu_groups(algorithm, packed(weights, 8), cpu()));
-      expect_exact(cpu_groups(algorithm, packed(weights, 4), cpu(),
-                              {.panel = 16, .lines = 2, .copy = CpuCopy::image}));
+      test::expect_exact_on_cpu(cpu_groups(algorithm, packed(weights, 8), cpu()));
+      test::expect_exact_on_cpu(cpu_groups(algorithm, packed(weights, 4), cpu(),
+                                           {.panel = 16, .lines = 2, .copy = CpuCopy::image}));
     }
   }
 }

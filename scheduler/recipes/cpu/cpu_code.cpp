@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 
 namespace weft {
@@ -45,12 +44,7 @@ std::int64_t summed(const Algorithm& algorithm) {
   return count;
 }
 
-/// An image whose lines are read apart: through windows, or with pixels that lie apart.
-bool has_lines(const CpuNest& nest) {
-  return !nest.lines.empty();
-}
-
-/// A product whose columns lie beside one another.
+/// A product of two matrices.
 bool is_matrix(const CpuNest& nest) {
   return nest.fused.empty() && nest.others.empty() && !has_lines(nest);
 }
@@ -92,10 +86,7 @@ class CodeSteps {
       vector_ = pixels.inner;
       return;
     }
-    const LoopName all = nest_.fused.empty()
-                             ? LoopName(nest_.vectors)
-                             : schedule_.fuse(std::vector<LoopName>(nest_.fused.begin(), nest_.fused.end()));
-    const SplitLoops columns = schedule_.split(all, knobs_.columns);
+    const SplitLoops columns = schedule_.split(loop_of_vectors(schedule_, nest_), knobs_.columns);
     copied_ = columns.outer;
     vector_ = columns.inner;
     if (knobs_.columns <= lanes_) return;
@@ -163,18 +154,12 @@ bool is_code_less(const Algorithm& algorithm, const CpuNest& nest, std::int64_t 
   return entries * bytes_of_entry <= copied;
 }
 
-/// Whole vectors of a product, aligned, that few blocks of rows read, and of which one from every row of the
-/// operand stays in the second cache: rows that lie a power of two apart share few of its sets.
+/// Whole vectors of a product that few blocks of rows read.
 bool stays_in_place(const Algorithm& algorithm, const CpuNest& nest, const CpuCode& knobs,
                     const Target& target) {
-  constexpr std::int64_t few_blocks = 4, bytes_of_way = 128 * 1024, cache_line = 64;
-  const std::int64_t lanes = registers_of(target).lanes();
-  if (!is_matrix(nest) || nest.width == 0 || nest.width % std::max(lanes, knobs.columns) != 0) return false;
-  const Operand& operand = algorithm.operands[dense_operand(algorithm)];
-  const std::int64_t row =
-      (operand.strides.empty() ? nest.width : operand.strides.front()) * std::int64_t{sizeof(float)};
-  const std::int64_t apart = std::max(cache_line, std::gcd(row, bytes_of_way));
-  return row % target.vector_bytes == 0 && summed(algorithm) * apart <= target.second_cache_bytes / 2 &&
+  constexpr std::int64_t few_blocks = 4;
+  const std::int64_t columns = std::max(registers_of(target).lanes(), knobs.columns);
+  return is_matrix(nest) && is_read_in_place(algorithm, nest, target) && nest.width % columns == 0 &&
          ceil_divide(extent_of(algorithm, nest.rows).value, knobs.rows) <= few_blocks;
 }
 
@@ -199,10 +184,10 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   else
     IdleKnobs(algorithm.text(), "columns that are copied")
         .refuse(knobs.lines > 1 ? knobs.lines : 0, "lines", "columns in its place, or a convolution");
-  if (knobs.copy == CpuCopy::image || (knobs.copy == CpuCopy::none && !is_matrix(nest)))
+  if (knobs.copy == CpuCopy::image || (knobs.copy == CpuCopy::none && (!is_matrix(nest) || nest.scattered)))
     throw UserError("knobs of cpu_code exclude one another", algorithm.text(),
-                    knobs.copy == CpuCopy::image ? "copy = image" : "copy = none of an image",
-                    "copy = panel, or none of a product");
+                    knobs.copy == CpuCopy::image ? "copy = image" : "copy = none of what lies apart",
+                    "copy = panel, or none of a product whose columns lie beside one another");
   const CpuCode chosen = chosen_for(knobs, nest, algorithm, weights->array("values").size(), target);
   if (chosen.copy == CpuCopy::none && (nest.width == 0 || nest.width % chosen.columns != 0))
     throw UserError(

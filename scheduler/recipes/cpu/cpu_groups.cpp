@@ -10,10 +10,6 @@ namespace {
 
 const RecipeNeeds cpu_groups_needs{"cpu_groups", "column_vectors", "formats::column_vectors()"};
 
-bool has_image_lines(const CpuNest& nest) {
-  return !nest.lines.empty();
-}
-
 /// The steps of a point.
 class GroupSteps {
  public:
@@ -23,12 +19,9 @@ class GroupSteps {
   Schedule operator()() && {
     const WeightLoops loops = weight_loops(schedule_);
     const LoopName groups = loops.rows.front(), rows = loops.rows.back(), sum = loops.sum.back();
-    const LoopName all = nest_.fused.empty()
-                             ? LoopName(nest_.vectors)
-                             : schedule_.fuse(std::vector<LoopName>(nest_.fused.begin(), nest_.fused.end()));
-    const SplitLoops columns = schedule_.split(all, knobs_.panel);
+    const SplitLoops columns = schedule_.split(loop_of_vectors(schedule_, nest_), knobs_.panel);
     std::vector<LoopName> order(nest_.others.begin(), nest_.others.end()), inside{rows};
-    if (has_image_lines(nest_)) {
+    if (has_lines(nest_)) {
       const SplitLoops lines = schedule_.split(LoopName(nest_.lines), knobs_.lines);
       order.push_back(lines.outer);
       inside.push_back(lines.inner);
@@ -62,7 +55,7 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
                   "a product or a convolution of several columns or pixels, on a CPU; else "
                   "default_schedule(algorithm, weights, target)");
   const CpuNest nest = cpu_nest(algorithm, formats::csr(), target);
-  if (!has_image_lines(nest))
+  if (!has_lines(nest))
     IdleKnobs(algorithm.text(), "columns of a product")
         .refuse(knobs.lines > 1 ? knobs.lines : 0, "lines", "panel in its place, or a convolution");
   if (knobs.copy == CpuCopy::image && nest.others.empty())
@@ -109,11 +102,10 @@ CpuGroups chosen_for(const CpuGroups& knobs, const CpuNest& nest, const Algorith
   }
   const std::int64_t width = nest.width == 0 ? chosen.panel : std::min(nest.width, chosen.panel);
   if (chosen.lines == 0)
-    chosen.lines =
-        has_image_lines(nest)
-            ? std::clamp<std::int64_t>(most_sums_of_group(target) / (rows * ceil_divide(width, lanes)), 1,
-                                       std::max<std::int64_t>(1, nest.height))
-            : 1;
+    chosen.lines = has_lines(nest) ? std::clamp<std::int64_t>(
+                                         most_sums_of_group(target) / (rows * ceil_divide(width, lanes)), 1,
+                                         std::max<std::int64_t>(1, nest.height))
+                                   : 1;
   if (chosen.copy == CpuCopy::chosen) {
     const bool worth = nest.windows || nest.scattered ||
                        is_hard_to_read(algorithm, nest, stored / static_cast<double>(rows));
@@ -121,7 +113,7 @@ CpuGroups chosen_for(const CpuGroups& knobs, const CpuNest& nest, const Algorith
   }
   if (chosen.threads == CpuThreads::chosen) {
     const std::int64_t panels = times_of_others(algorithm, nest) * ceil_divide(nest.width, chosen.panel) *
-                                (has_image_lines(nest) ? ceil_divide(nest.height, chosen.lines) : 1);
+                                (has_lines(nest) ? ceil_divide(nest.height, chosen.lines) : 1);
     chosen.threads = panels >= shared_panels ? CpuThreads::panels : CpuThreads::rows;
   }
   return chosen;

@@ -21,8 +21,7 @@ class RowSteps {
 
   Schedule operator()() && {
     require_sum(schedule_);
-    const LoopName vectors =
-        nest_.fused.empty() ? LoopName(nest_.vectors) : schedule_.fuse(loops_of(nest_.fused));
+    const LoopName vectors = loop_of_vectors(schedule_, nest_);
     columns_ = has_vectors() ? schedule_.split(vectors, knobs_.panel) : SplitLoops{vectors, {}};
     if (!nest_.lines.empty()) lines_ = schedule_.split(nest_.lines, knobs_.rows);
     sum_ = knobs_.groups > 1 ? schedule_.split(nest_.sum, knobs_.groups) : SplitLoops{nest_.sum, {}};

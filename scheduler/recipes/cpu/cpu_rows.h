@@ -78,6 +78,14 @@ struct CpuNest {
 };
 CpuNest cpu_nest(const Algorithm& algorithm, const Format& format, const Target& target);
 
+/// Whether several lines are summed at a time: of an image that is read through windows or whose pixels lie
+/// apart, or rows of dense weights.
+inline bool has_lines(const CpuNest& nest) {
+  return !nest.lines.empty();
+}
+/// The loop over `vectors`, with the others of `fused` one loop.
+LoopName loop_of_vectors(Schedule& schedule, const CpuNest& nest);
+
 /// Bytes of the dense operand that so many elements of `vectors`, of so many `lines`, read, with all that is
 /// summed over.
 std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
@@ -86,6 +94,10 @@ std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std
 /// line, lie a power of two apart, where few sets of the cache hold them, or on more pages than the processor
 /// knows the places of; and the weights read each of them often, in `reads` all together.
 bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double reads);
+/// Whether the rows of the dense operand can be read where they lie by code that takes a vector of each in
+/// turn: vectors lie beside one another, aligned, and one of every row stays in the second cache, of which
+/// rows that lie a power of two apart share few sets. Of a product whose sizes are known.
+bool is_read_in_place(const Algorithm& algorithm, const CpuNest& nest, const Target& target);
 /// Whether results that are one vector lie apart.
 bool has_results_apart(const Algorithm& algorithm, const CpuNest& nest);
 inline constexpr double cycles_of_result_apart = 3;  ///< that a processor takes to store such a result

@@ -6,14 +6,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <numeric>
 #include <tuple>
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t cache_line = 64;   ///< bytes
-constexpr std::int64_t same_sets = 1024;  ///< bytes between rows that leave a quarter of the sets
-constexpr std::int64_t least_reads = 8;   ///< a row of the dense operand is read so often
+constexpr std::int64_t cache_line = 64;            ///< bytes
+constexpr std::int64_t same_sets = 1024;           ///< bytes between rows that leave a quarter of the sets
+constexpr std::int64_t bytes_of_way = 128 * 1024;  ///< one way of a second cache
+constexpr std::int64_t least_reads = 8;            ///< a row of the dense operand is read so often
 
 std::int64_t iterations(const Algorithm& algorithm, const std::string& index) {
   const Extent extent = extent_of(algorithm, index);
@@ -34,6 +36,12 @@ std::string only_index(const Algorithm& algorithm, const AffineIndex& place) {
     found = name;
   }
   return place.constant == 0 ? found : std::string();
+}
+
+/// From one row of a dense operand of two dimensions to the next.
+std::int64_t bytes_of_row(const Operand& operand, const CpuNest& nest) {
+  return (operand.strides.empty() ? nest.width : operand.strides.front()) *
+         static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
 /// Whether the last two indices of output and dense operand are `lines` and `pixels`, whole and without gaps.
@@ -169,11 +177,24 @@ bool is_hard_to_read(const Algorithm& algorithm, const CpuNest& nest, double rea
   // Processors without masks for 16 bits copy what is left of such rows element by element.
   constexpr std::int64_t narrow_columns = 48;
   if (!known || (is_half(operand.dtype) && nest.width <= narrow_columns)) return false;
-  const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
-  const std::int64_t row = (operand.strides.empty() ? nest.width : operand.strides.front()) * size;
+  const std::int64_t row = bytes_of_row(operand, nest);
   const bool hard = (row % cache_line != 0 && cache_line % row != 0) || row % same_sets == 0 ||
                     operand.shape[0].value * row > known_pages;
   return hard && reads >= static_cast<double>(least_reads * operand.shape[0].value);
+}
+
+bool is_read_in_place(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
+  const Operand& operand = algorithm.operands[dense_operand(algorithm)];
+  if (nest.scattered || operand.shape.size() != 2 || !operand.shape[0].is_static() || nest.width == 0)
+    return false;
+  const std::int64_t row = bytes_of_row(operand, nest);
+  const std::int64_t apart = std::max(cache_line, std::gcd(row, bytes_of_way));
+  return row % target.vector_bytes == 0 && operand.shape[0].value * apart <= target.second_cache_bytes / 2;
+}
+
+LoopName loop_of_vectors(Schedule& schedule, const CpuNest& nest) {
+  if (nest.fused.empty()) return nest.vectors;
+  return schedule.fuse(std::vector<LoopName>(nest.fused.begin(), nest.fused.end()));
 }
 
 std::int64_t times_of_others(const Algorithm& algorithm, const CpuNest& nest) {
