@@ -63,8 +63,8 @@ struct LearntTimes {
 std::string json_of(const LearntTimes& times);
 LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 
-/// Of sm_90a, from searches and from studies of what there is to choose from (docs/measurements/search.md). It
-/// is what
+/// Of sm_90a, from searches and from studies of what there is to choose from (docs/measurements/search.md).
+/// It is what
 ///     learn_times TRIALS.jsonl h100_choice_study.jsonl h100_choice_study_2.jsonl h200_choice_study.jsonl
 ///         h200_image_trials.jsonl --trees 500 --height 6 --rate 0.06 -o search/model/sm_90a_times.json
 /// of tests/bench writes of the files in docs/data; TRIALS.jsonl are the lines of h200_short_search,

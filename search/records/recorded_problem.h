@@ -16,7 +16,6 @@ bool begins_with_columns(const Algorithm& algorithm, const TensorAccess& access)
 
 /// The algorithm's text, its types and its sizes: "M" and "K" are those of the weights, "N" the columns of
 /// the equivalent dense product, and "extent_p" those of a problem that three sizes do not tell.
-Record::Problem recorded_problem(const Algorithm& algorithm, const WeightMatrix& weights,
-                                 std::int64_t width);
+Record::Problem recorded_problem(const Algorithm& algorithm, const WeightMatrix& weights, std::int64_t width);
 
 }  // namespace weft
