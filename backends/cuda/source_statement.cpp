@@ -122,6 +122,10 @@ void Statements::of(const ir::Barrier&) {
   line("__syncthreads();");
 }
 
+void Statements::of(const ir::SparseProduct& s) {
+  internal_check(false, "a product of the entries of " + s.sums->name + " in a program for a GPU");
+}
+
 void Statements::of(const ir::TensorOperation& s) {
   internal_check(false, s.instruction + " is left in a thread-level program");
 }

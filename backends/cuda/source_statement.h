@@ -53,6 +53,7 @@ class Statements {
   void of(const ir::Barrier& s);
   void of(const ir::TensorOperation& s);
   void of(const ir::Execute& s);
+  void of(const ir::SparseProduct& s);
   std::string address(const ir::Load& place);
 
   void line(const std::string& text);

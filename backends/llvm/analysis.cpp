@@ -8,6 +8,7 @@
 #include <weft/scheduler/ir/simplify.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
 
@@ -81,6 +82,11 @@ class UseCollector {
       known_[s.name] = ir::substitute(s.value, known_);
     return collect(s.body);
   }
+  bool of(const ir::SparseProduct& s) {
+    add(s.dense, s.of_dense, nullptr);
+    add(s.sums, s.of_sums, &sums_.emplace_back(s.sums, s.of_sums, ir::Expr(), true));
+    return true;
+  }
   bool of(const auto&) { return false; }
 
   void loads_of(const ir::Expr& expr) {
@@ -112,6 +118,7 @@ class UseCollector {
   std::set<std::string> varying_;
   std::map<const ir::Buffer*, UsesOfBuffer> uses_;
   std::vector<StoreUse> stores_;
+  std::deque<ir::Store> sums_;  ///< what products add to
   bool possible_ = false;
 };
 

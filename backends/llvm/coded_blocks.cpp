@@ -81,17 +81,10 @@ constexpr std::int64_t kept_in_cache = 600 * 1024;  ///< bytes of code and value
 
 }  // namespace
 
-/// As they are added up to by a leaf of the conditions: nothing, or statements one after the other.
+/// What a leaf of the conditions adds up.
 const SumCoder::Sum& SumCoder::run(const Stmt& stmt) {
   const auto [known, fresh] = runs_.try_emplace(stmt.identity());
-  if (fresh) {
-    const auto* several = stmt.as<ir::Sequence>();
-    const std::span<const Stmt> all =
-        several != nullptr ? std::span(several->statements) : std::span(&stmt, 1);
-    Sum sum = sum_of(all);
-    if (sum.what.statements != all.size()) sum = {};
-    known->second = {stmt, std::move(sum)};
-  }
+  if (fresh) known->second = {stmt, sum_of(stmt)};
   return known->second.second;
 }
 
@@ -101,7 +94,7 @@ bool SumCoder::are_runs(const Stmt& sums, std::int64_t most) {
   if (const auto* choice = sums.as<ir::If>())
     return are_runs(choice->then, most) && are_runs(choice->otherwise, most);
   const Sum& sum = run(sums);
-  return !sum.columns.empty() && *sum.rows.rbegin() < most;
+  return !sum.rows.empty() && *sum.rows.rbegin() < most;
 }
 
 /// Whether they do the same, for whichever elements.
@@ -112,7 +105,7 @@ bool SumCoder::are_alike(const Stmt& a, const Stmt& b) {
            are_alike(one->then, other->then) && are_alike(one->otherwise, other->otherwise);
   const Sum &left = run(a), &right = run(b);
   return left.what.dense == right.what.dense && ir::same(left.what.of_dense, right.what.of_dense) &&
-         left.columns == right.columns;
+         left.table == right.table && *left.places == *right.places && left.rows == right.rows;
 }
 
 namespace {
@@ -139,7 +132,11 @@ void leave_from_registers(CodedBlock& coded, const Stmt& results) {
   Expr place;
   const auto between_rows = distance_of_rows(store, *last, place);
   const auto rows = *ir::constant_iterations(*last->loop);
-  if (!between_rows || rows.begin != coded.begin || rows.extent != coded.rows) return;
+  // An instruction reaches every row from the first one.
+  constexpr std::int64_t farthest = std::int64_t{1} << 27;
+  if (!between_rows || rows.begin != coded.begin || rows.extent != coded.rows ||
+      *between_rows > farthest / coded.rows)
+    return;
   const auto with_value = [&](const Expr& value) {
     return ir::rewrite<ir::Store>(last->loop->body, [&](const ir::Store& each, const Stmt&) {
       return ir::store(each.buffer, each.indices, value);
@@ -197,11 +194,10 @@ std::optional<CodedBlock> SumCoder::either(const ir::If& choice) {
   if (then == nullptr || otherwise == nullptr) return std::nullopt;
   auto one = block(*then);
   const auto other = one ? block(*otherwise) : std::nullopt;
-  if (!other || one->is_array() || one->stored != other->stored ||
-      one->results.defined() != other->results.defined() || one->begin != other->begin ||
-      one->rows != other->rows || one->between_stored != other->between_stored ||
-      one->between_sums != other->between_sums || !ir::same(one->place, other->place) ||
-      !are_alike(one->sums, other->sums))
+  if (!other || one->stored != other->stored || one->results.defined() != other->results.defined() ||
+      one->begin != other->begin || one->rows != other->rows ||
+      one->between_stored != other->between_stored || one->between_sums != other->between_sums ||
+      !ir::same(one->place, other->place) || !are_alike(one->sums, other->sums))
     return std::nullopt;
   one->elements = ir::select(choice.condition, one->elements, other->elements);
   const auto either = [&](const Stmt& a, const Stmt& b) {
@@ -212,6 +208,43 @@ std::optional<CodedBlock> SumCoder::either(const ir::If& choice) {
   one->results = either(one->results, other->results);
   return one;
 }
+
+namespace {
+
+/// Gives each iteration of the loops sums of its own; false where there are too many, or it is not known how
+/// many.
+bool keep_sums(CodedNest& nest) {
+  constexpr std::int64_t most_elements = 1 << 18;
+  CodedBlock& block = nest.block;
+  std::vector<Expr> shape, iteration;
+  std::int64_t elements = 1;
+  for (const ir::For* loop : nest.loops) {
+    const auto range = ir::constant_iterations(*loop);
+    if (!range || __builtin_mul_overflow(elements, range->extent, &elements)) return false;
+    shape.emplace_back(range->extent);
+    iteration.push_back(ir::variable(loop->name) - range->begin);
+  }
+  for (const Expr& extent : block.stored->shape) {
+    const std::int64_t* number = ir::integer_value(extent);
+    if (number == nullptr || __builtin_mul_overflow(elements, *number, &elements)) return false;
+    shape.push_back(extent);
+  }
+  if (elements > most_elements) return false;
+  nest.own = ir::make_buffer(block.stored->name, block.stored->dtype, block.stored->scope,
+                             block.stored->access, shape);
+  const auto moved = [&](const std::vector<Expr>& indices) {
+    std::vector<Expr> all = iteration;
+    all.insert(all.end(), indices.begin(), indices.end());
+    return all;
+  };
+  for (Stmt* statement : {&block.zero_of_row, &block.results})
+    if (statement->defined()) *statement = ir::replace_buffer(*statement, block.stored, nest.own, moved);
+  block.place = ir::offset_of(*nest.own, moved(std::vector<Expr>(block.stored->shape.size(), 0)));
+  block.stored = nest.own;
+  return true;
+}
+
+}  // namespace
 
 std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
   if (registers_.bytes == 0) return std::nullopt;
@@ -227,7 +260,7 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
   auto found = allocation != nullptr ? block(*allocation)
                : choice != nullptr   ? either(*choice)
                                      : std::nullopt;
-  if (!found || found->is_array()) return std::nullopt;
+  if (!found) return std::nullopt;
   const bool chooses = std::ranges::any_of(nest.loops, [&](const ir::For* loop) {
     return ir::any<ir::If>(found->sums,
                            [&](const ir::If& one) { return ir::uses(one.condition, loop->name); });
@@ -240,13 +273,14 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
   }
   found->calls = calls;
   nest.block = *std::move(found);
+  if (nest.block.is_array() && !keep_sums(nest)) return std::nullopt;
   return nest;
 }
 
 std::int64_t SumCoder::bytes_of_code(const Sum& sum) {
   std::int64_t bytes = 0;
-  for (const Column& column : sum.columns)
-    bytes += bytes_of_column + bytes_of_entry * std::ssize(column.updates);
+  for (std::size_t column = sum.begin; column < sum.end; ++column)
+    bytes += bytes_of_column + bytes_of_entry * std::ssize(sum.table->entries(column));
   return bytes;
 }
 
@@ -262,14 +296,17 @@ std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum) const {
   const std::int64_t all = bytes_of_code(sum), count = ceil_divide(all, most_bytes_of_piece);
   std::vector<Sum> pieces;
   std::int64_t before = 0;
-  for (const Column& column : sum.columns) {
+  for (std::size_t column = sum.begin; column < sum.end; ++column) {
+    const auto entries = sum.table->entries(column);
     if (pieces.empty() || before >= all * std::ssize(pieces) / count) {
-      pieces.push_back({sum.what, sum.first, {}, {}});
-      if (pieces.size() == 1) pieces.back().rows = sum.rows;
+      pieces.push_back(sum);
+      pieces.back().begin = column;
+      // The first one stores the sums of all rows.
+      if (pieces.size() > 1) pieces.back().rows.clear();
     }
-    before += bytes_of_column + bytes_of_entry * std::ssize(column.updates);
-    for (const Update& update : column.updates) pieces.back().rows.insert(update.sum);
-    pieces.back().columns.push_back(column);
+    before += bytes_of_column + bytes_of_entry * std::ssize(entries);
+    pieces.back().end = column + 1;
+    for (const ir::EntryTable::Entry& entry : entries) pieces.back().rows.insert(sum.element_of(entry.row));
   }
   return pieces;
 }
@@ -277,7 +314,7 @@ std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum) const {
 SumCoder::Leaf SumCoder::leaf(const CodedBlock& block, const Stmt& stmt) {
   const Sum& sum = run(stmt);
   Leaf leaf;
-  for (Sum& piece : block.is_array() ? std::vector{sum} : pieces_of(sum)) {
+  for (Sum& piece : pieces_of(sum)) {
     constexpr std::int64_t line = 64;
     // The next one is about as long.
     if (block.calls > 0)

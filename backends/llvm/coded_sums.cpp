@@ -5,10 +5,10 @@
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <iterator>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -37,30 +37,25 @@ bool has_room(const ir::Buffer& buffer, const std::vector<Expr>& indices, const 
   return of_lane && last.constant == 0 && lanes <= *row;
 }
 
+/// Takes the variable out; its coefficient, if nothing else has it.
+std::optional<std::int64_t> taken_out(ir::Linear& place, const std::string& name) {
+  const std::int64_t coefficient = place.coefficient_of(name);
+  std::erase_if(place.terms, [&](const ir::Linear::Term& term) {
+    const auto* variable = term.atom.as<ir::Variable>();
+    return variable != nullptr && variable->name == name;
+  });
+  const bool is_used =
+      std::ranges::any_of(place.terms, [&](const auto& term) { return ir::uses(term.atom, name); });
+  return is_used ? std::nullopt : std::optional(coefficient);
+}
+
 /// The offset of lane 0, where lanes lie beside one another.
 std::optional<ir::Linear> first_lane_of(const ir::Buffer& buffer, const std::vector<Expr>& indices,
                                         const Asked& asked, std::int64_t lanes) {
-  if (indices.empty() || buffer.swizzle != 0 || buffer.dtype != DType::f32 ||
-      !has_room(buffer, indices, asked, lanes))
-    return std::nullopt;
+  if (indices.empty() || buffer.swizzle != 0 || !has_room(buffer, indices, asked, lanes)) return std::nullopt;
   ir::Linear place = ir::linear(ir::offset_of(buffer, indices));
   if (asked.lane.empty()) return place;
-  if (place.coefficient_of(asked.lane) != 1) return std::nullopt;
-  std::erase_if(place.terms, [&](const ir::Linear::Term& term) {
-    const auto* variable = term.atom.as<ir::Variable>();
-    return variable != nullptr && variable->name == asked.lane;
-  });
-  const bool uses_lane =
-      std::ranges::any_of(place.terms, [&](const auto& term) { return ir::uses(term.atom, asked.lane); });
-  return uses_lane ? std::nullopt : std::optional(std::move(place));
-}
-
-/// How far one is from the other, where that is a number.
-std::optional<std::int64_t> distance(const ir::Linear& from, const ir::Linear& to) {
-  const bool alike = std::ranges::equal(from.terms, to.terms, [](const auto& a, const auto& b) {
-    return a.coefficient == b.coefficient && ir::same(a.atom, b.atom);
-  });
-  return alike ? std::optional(to.constant - from.constant) : std::nullopt;
+  return taken_out(place, asked.lane) == 1 ? std::optional(std::move(place)) : std::nullopt;
 }
 
 /// Whether no element is in two of the vectors that begin there: registers would not know of one another.
@@ -70,26 +65,27 @@ bool are_apart(const std::set<std::int64_t>& vectors, std::int64_t lanes) {
          }) == vectors.end();
 }
 
-/// The constant of `sum = fma(constant, vector, sum)`.
-std::optional<float> factor_of(const ir::Store& store, const std::string& vector) {
-  const auto* product = store.value.as<ir::Call>();
-  if (store.accumulate || product == nullptr || product->instruction != "fma_f32") return std::nullopt;
-  const auto* factor = product->arguments[0].as<ir::Constant>();
-  const auto* variable = product->arguments[1].as<ir::Variable>();
-  const auto* before = product->arguments[2].as<ir::Load>();
-  if (factor == nullptr || variable == nullptr || variable->name != vector || before == nullptr ||
-      before->buffer != store.buffer || !ir::same(before->indices, store.indices))
-    return std::nullopt;
-  return static_cast<float>(factor->real);
-}
-
-std::vector<const ir::Store*> stores_of(const Stmt& body) {
-  if (const auto* one = body.as<ir::Store>()) return {one};
-  std::vector<const ir::Store*> stores;
-  if (const auto* block = body.as<ir::Sequence>()) {
-    for (const Stmt& statement : block->statements) stores.push_back(statement.as<ir::Store>());
+/// Of all columns, in elements from the first one, which becomes the constant of `place`.
+std::optional<std::vector<std::int64_t>> places_of(const ir::SparseProduct& product, ir::Linear& place) {
+  std::vector<std::int64_t> between;
+  for (const std::string& coordinate : product.coordinates) {
+    const auto coefficient = taken_out(place, coordinate);
+    if (!coefficient) return std::nullopt;
+    between.push_back(*coefficient);
   }
-  return stores;
+  std::vector<std::int64_t> places;
+  for (std::size_t column = 0; column < product.table->columns(); ++column) {
+    const auto at = product.table->place(column);
+    places.push_back(std::inner_product(at.begin(), at.end(), between.begin(), std::int64_t{0}));
+  }
+  if (places.empty()) return std::nullopt;
+  const std::int64_t first = places.front();
+  place.constant += first;
+  for (std::int64_t& each : places) {
+    each -= first;
+    if (std::abs(each) > farthest_element) return std::nullopt;
+  }
+  return places;
 }
 
 }  // namespace
@@ -143,71 +139,66 @@ bool SumCoder::is_nobody_behind(const ir::Buffer& sums, std::int64_t asked) cons
   return asked == registers_.lanes() || (used != used_.end() && used->second <= asked);
 }
 
-std::optional<CodedSum> SumCoder::coded(std::span<const Stmt> statements) {
+std::optional<CodedSum> SumCoder::coded(const Stmt& statement) {
   if (registers_.bytes == 0) return std::nullopt;
-  Sum sum = sum_of(statements);
+  Sum sum = sum_of(statement);
   // Sums are loaded and stored once.
-  std::size_t products = 0;
-  for (const Column& column : sum.columns) products += column.updates.size();
-  if (products < std::max(least_products, 4 * sum.rows.size())) return std::nullopt;
+  if (sum.table == nullptr || sum.table->entries().size() < std::max(least_products, 4 * sum.rows.size()))
+    return std::nullopt;
   name(sum, nullptr, Begin::in_array);
   return std::move(sum.what);
 }
 
 void SumCoder::name(Sum& sum, const CodedBlock* block, Begin begin) {
-  const auto [known, fresh] =
-      by_text_.try_emplace(text_of(sum, block, begin), fmt::format("weft_sum_{}", by_text_.size()));
-  sum.what.name = known->second;
-  if (fresh) assembly_ += fmt::format(".p2align 6\n{}:\n{}", known->second, known->first);
-}
-
-/// As many as are products of constants from the first one on; none where a sum could not stay in a register.
-SumCoder::Sum SumCoder::sum_of(std::span<const Stmt> statements) const {
-  Sum sum;
-  for (const Stmt& statement : statements) {
-    if (!add(sum, statement)) break;
-    ++sum.what.statements;
+  const std::string text = text_of(sum, block, begin);
+  const std::size_t hash = std::hash<std::string>()(text);
+  for (auto [known, end] = texts_.equal_range(hash); known != end; ++known) {
+    const CodedText& other = known->second;
+    if (assembly_.compare(other.begin, other.length, text) == 0) {
+      sum.what.name = other.name;
+      return;
+    }
   }
-  if (sum.what.dense == sum.what.sums || !are_apart(sum.rows, registers_.lanes())) return {};
-  sum.what.of_dense = sum.first.expr();
-  return sum;
+  sum.what.name = fmt::format("weft_sum_{}", texts_.size());
+  assembly_ += fmt::format(".p2align 6\n{}:\n", sum.what.name);
+  texts_.emplace(hash, CodedText{sum.what.name, assembly_.size(), text.size()});
+  assembly_ += text;
 }
 
-/// Where a vector is read once in the statement and added, times constants, to sums in registers.
-bool SumCoder::add(Sum& sum, const Stmt& statement) const {
+/// The product that the statement is; without a table where it is none, or a sum could not stay in a
+/// register.
+SumCoder::Sum SumCoder::sum_of(const Stmt& statement) const {
   const Stmt* each = &statement;
   Asked asked;
   if (const auto* loop = statement.as<ir::For>()) {
     const auto lanes = asked_of(*loop, each);
-    if (!lanes || lanes->count < 1 || lanes->count > registers_.lanes()) return false;
+    if (!lanes || lanes->count < 1 || lanes->count > registers_.lanes()) return {};
     asked = *lanes;
   }
-  const auto* read = each->as<ir::Let>();
-  const auto* vector = read != nullptr ? read->value.as<ir::Load>() : nullptr;
-  if (vector == nullptr || (sum.what.dense != nullptr && sum.what.dense != vector->buffer)) return false;
-  const auto place = first_lane_of(*vector->buffer, vector->indices, asked, registers_.lanes());
-  if (!place) return false;
-  ir::BufferRef sums = sum.what.sums;
-  if (sum.columns.empty()) sum.first = *place;
-  const auto from_first = distance(sum.first, *place);
-  if (!from_first || std::abs(*from_first) > farthest_element) return false;
-  Column column{*from_first, {}};
-  for (const ir::Store* store : stores_of(read->body)) {
-    const auto factor = store != nullptr ? factor_of(*store, read->name) : std::nullopt;
-    if (!factor || (sums != nullptr && sums != store->buffer)) return false;
-    sums = store->buffer;
-    const auto row = first_lane_of(*store->buffer, store->indices, asked, registers_.lanes());
-    if (!row || !row->terms.empty() || !is_nobody_behind(*store->buffer, asked.count)) return false;
-    column.updates.push_back({row->constant, *factor});
-  }
-  std::set<std::int64_t> rows = sum.rows;
-  for (const Update& update : column.updates) rows.insert(update.sum);
-  if (column.updates.empty() || std::ssize(rows) > registers_.sums()) return false;
-  sum.rows = std::move(rows);
-  sum.what.dense = vector->buffer;
-  sum.what.sums = std::move(sums);
-  sum.columns.push_back(std::move(column));
-  return true;
+  const auto* product = each->as<ir::SparseProduct>();
+  if (product == nullptr || product->dense == product->sums) return {};
+  auto place = first_lane_of(*product->dense, product->of_dense, asked, registers_.lanes());
+  auto row = first_lane_of(*product->sums, product->of_sums, asked, registers_.lanes());
+  if (!place || !row || !is_nobody_behind(*product->sums, asked.count)) return {};
+  auto places = places_of(*product, *place);
+  const auto between_rows = taken_out(*row, product->row);
+  if (!places || !between_rows || !row->terms.empty()) return {};
+  Sum sum{.what = {},
+          .first = *place,
+          .table = product->table,
+          .places = std::make_shared<const std::vector<std::int64_t>>(*std::move(places)),
+          .begin = 0,
+          .end = product->table->columns(),
+          .first_row = row->constant,
+          .between_rows = *between_rows,
+          .rows = {},
+          .bytes_of_dense = static_cast<std::int64_t>(size_of(product->dense->dtype))};
+  for (const ir::EntryTable::Entry& entry : sum.table->entries()) sum.rows.insert(sum.element_of(entry.row));
+  if (std::ssize(sum.rows) > registers_.sums() || !are_apart(sum.rows, registers_.lanes())) return {};
+  sum.what.dense = product->dense;
+  sum.what.sums = product->sums;
+  sum.what.of_dense = sum.first.expr();
+  return sum;
 }
 
 }  // namespace weft::llvm_backend

@@ -1,4 +1,4 @@
-// Long sums of products with constants as assembly of their own: 13,000 baked entries took LLVM 14 s.
+// Products with constant entries as assembly of their own: 13,000 entries took LLVM 14 s.
 #pragma once
 
 #include <weft/scheduler/hardware/vector_registers.h>
@@ -6,18 +6,18 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace weft::llvm_backend {
 
-/// Statements that a function does: sums[…] += constant * dense[…], for vectors of the dense operand.
+/// What a function does: sums[…] += constant * dense[…], for vectors of the dense operand.
 struct CodedSum {
-  std::string name;            ///< the function's, which is `void(const void* dense, void* sums)`
-  std::size_t statements = 0;  ///< that it does, from the first of those it was asked for
+  std::string name;  ///< the function's, which is `void(const void* dense, void* sums)`
   ir::BufferRef dense, sums;
   ir::Expr of_dense;  ///< offset of the element that its first argument points to; its second one is all sums
   std::int64_t ahead =
@@ -65,9 +65,11 @@ struct CodedBlock {
 struct CodedNest {
   std::vector<const ir::For*> loops;  ///< outermost first
   CodedBlock block;
+  ir::BufferRef own =
+      {};  ///< an array to allocate, where the sums of all iterations are until results are made
 };
 
-/// Makes a function of each run of statements as bake_values leaves them: a vector of the dense operand is
+/// Makes a function of each product with entries: a vector of the dense operand is
 /// loaded once and multiplied with the constant of every row that has one, whose sums stay in registers. With
 /// AVX-512 a multiplication reads its constant itself, from values that lie in the order of their use, and
 /// every displacement is a byte, so that an entry takes 7 bytes of code.
@@ -75,13 +77,13 @@ class SumCoder {
  public:
   explicit SumCoder(VectorRegisters registers) : registers_(registers) {}
 
-  /// Those that begin the list; nothing where they are too few, or other statements, or of more rows than
-  /// there are registers.
-  std::optional<CodedSum> coded(std::span<const ir::Stmt> statements);
+  /// The product that the statement is; nothing where its entries are too few, or it is another statement, or
+  /// one of more rows than there are registers.
+  std::optional<CodedSum> coded(const ir::Stmt& statement);
   /// The block that the allocation is, all of whose runs are functions; nothing where it is none. Asked
   /// before its body is: whoever has the array is inside of it.
   std::optional<CodedBlock> block(const ir::Allocate& allocation);
-  /// Loops around one whose sums go to the results.
+  /// Loops around one.
   std::optional<CodedNest> nest(const ir::Stmt& stmt);
   /// The functions of one of its runs, to be called in their order, and the rows that none of them stores.
   struct Leaf {
@@ -93,31 +95,31 @@ class SumCoder {
   const std::string& assembly() const { return assembly_; }
 
  private:
-  struct Update {
-    friend bool operator==(const Update&, const Update&) = default;
-    std::int64_t sum = 0;  ///< element of the sums
-    float factor = 0;
-  };
-  /// One vector of the dense operand, and the sums that it goes into.
-  struct Column {
-    friend bool operator==(const Column&, const Column&) = default;
-    std::int64_t place = 0;  ///< element of the dense operand, from the first one
-    std::vector<Update> updates;
-  };
+  /// Columns of a table from `begin` to `end`.
   struct Sum {
     CodedSum what;
-    ir::Linear first;  ///< where the first vector lies
-    std::vector<Column> columns;
-    std::set<std::int64_t> rows;  ///< elements of the sums
+    ir::Linear first;  ///< where the first column of the table lies in the dense operand
+    std::shared_ptr<const ir::EntryTable> table;
+    std::shared_ptr<const std::vector<std::int64_t>> places;  ///< of all columns, in elements from `first`
+    std::size_t begin = 0, end = 0;
+    std::int64_t first_row = 0, between_rows = 0;  ///< elements of the sums
+    std::set<std::int64_t> rows;                   ///< elements of the sums that are added to
+    std::int64_t bytes_of_dense = 4;               ///< an element's
+    std::int64_t element_of(std::int64_t row) const { return first_row + row * between_rows; }
   };
 
   /// What the sums are when a function begins.
   enum class Begin : std::uint8_t { in_array, zero, stored };
 
+  /// A function, and where its text is in the assembly.
+  struct CodedText {
+    std::string name;
+    std::size_t begin = 0, length = 0;
+  };
+
   void allocated(const ir::Allocate& allocation);
-  Sum sum_of(std::span<const ir::Stmt> statements) const;
+  Sum sum_of(const ir::Stmt& statement) const;
   const Sum& run(const ir::Stmt& stmt);
-  bool add(Sum& sum, const ir::Stmt& statement) const;
   bool is_nobody_behind(const ir::Buffer& sums, std::int64_t asked) const;
   void name(Sum& sum, const CodedBlock* block, Begin begin);
   bool are_runs(const ir::Stmt& sums, std::int64_t most);
@@ -128,12 +130,15 @@ class SumCoder {
   std::int64_t bytes_of_all(const ir::Stmt& sums);
   // sum_text.cpp
   std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
+  // sum_text_neon.cpp
+  std::string neon_text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
 
   VectorRegisters registers_;
   std::map<const ir::Buffer*, std::int64_t> used_;        ///< elements of a row, from the first one
   std::map<const void*, std::pair<ir::Stmt, Sum>> runs_;  ///< by the statement's identity
   std::string assembly_;
-  std::map<std::string, std::string> by_text_;  ///< names of functions that are alike
+  std::unordered_multimap<std::size_t, CodedText>
+      texts_;  ///< by their hash: functions that are alike are one
 };
 
 }  // namespace weft::llvm_backend

@@ -12,6 +12,9 @@ namespace {
 
 Capabilities capabilities_of(llvm::TargetMachine& machine, llvm::LLVMContext& context) {
   Capabilities capabilities;
+  const bool is_elf = machine.getTargetTriple().isArch64Bit() && machine.getTargetTriple().isOSBinFormatELF();
+  if (machine.getTargetTriple().isAArch64() && machine.getTargetTriple().isLittleEndian() && is_elf)
+    capabilities.coded.bytes = VectorRegisters::of_neon;
   if (!machine.getTargetTriple().isX86()) return capabilities;
   // Features are those of a function; any function of the module has them.
   llvm::Module module("features", context);
@@ -22,10 +25,12 @@ Capabilities capabilities_of(llvm::TargetMachine& machine, llvm::LLVMContext& co
   capabilities.half_conversions = subtarget->checkFeatures("+f16c");
   capabilities.wide_vectors = subtarget->checkFeatures("+avx512f");
   // The text is for 64 bits and the linker of ELF.
-  if (machine.getTargetTriple().isArch64Bit() && machine.getTargetTriple().isOSBinFormatELF())
-    capabilities.coded.bytes = capabilities.wide_vectors                                              ? 64
-                               : capabilities.fused_multiply_add && subtarget->checkFeatures("+avx2") ? 32
-                                                                                                      : 0;
+  if (is_elf)
+    capabilities.coded.bytes = capabilities.wide_vectors ? 64
+                               : capabilities.fused_multiply_add && capabilities.half_conversions &&
+                                       subtarget->checkFeatures("+avx2")
+                                   ? 32
+                                   : 0;
   return capabilities;
 }
 

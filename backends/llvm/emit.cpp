@@ -207,19 +207,14 @@ void Emitter::statement(const ir::Stmt& stmt) {
   if (may_be_nest && !lanes_) {
     if (const auto nest = coder_.nest(stmt)) return emit(*nest);
   }
+  if (!lanes_) {
+    if (const auto sum = coder_.coded(stmt)) return call(*sum);
+  }
   std::visit([this](const auto& node) { of(node); }, stmt.node().kind());
 }
 
 void Emitter::of(const ir::Sequence& s) {
-  for (std::size_t i = 0; i < s.statements.size();) {
-    const auto sum = lanes_ ? std::nullopt : coder_.coded(std::span(s.statements).subspan(i));
-    if (sum) {
-      call(*sum);
-      i += sum->statements;
-    } else {
-      statement(s.statements[i++]);
-    }
-  }
+  for (const ir::Stmt& each : s.statements) statement(each);
 }
 
 void Emitter::call(const CodedSum& sum) {
@@ -231,8 +226,10 @@ void Emitter::call(const CodedSum& sum) {
 
 /// All loops go through a piece of the code before the next one.
 void Emitter::emit(const CodedNest& nest) {
+  if (nest.own != nullptr) frame_.buffers[nest.own.get()] = local_array(*nest.own);
   emit(nest, nest.block.sums);
   if (nest.block.results.defined()) in_loops(nest.loops, [&] { statement(nest.block.results); });
+  if (nest.own != nullptr) frame_.buffers.erase(nest.own.get());
 }
 
 void Emitter::emit(const CodedNest& nest, const ir::Stmt& sums) {

@@ -71,6 +71,10 @@ class Emitter {
     llvm::Value* pointer = nullptr;
     std::int64_t alignment = 1;
   };
+  /// The constants of an ir::EntryTable.
+  struct TableArrays {
+    llvm::GlobalVariable *places = nullptr, *begins = nullptr, *rows = nullptr, *values = nullptr;
+  };
   /// The function being written, and what can be named in it.
   struct Frame {
     llvm::Function* function = nullptr;
@@ -120,6 +124,10 @@ class Emitter {
   llvm::Value* pointer_of_run(const ir::Buffer& buffer, const ir::Expr& logical);
   // emit_execute.cpp
   void of(const ir::Execute& s);
+  // emit_product.cpp
+  void of(const ir::SparseProduct& s);
+  const TableArrays& arrays_of(const ir::EntryTable& table, std::size_t coordinates);
+  llvm::Value* element(llvm::GlobalVariable* array, llvm::Value* place);
   llvm::Value* operand_of(const ir::Expr& argument, DType dtype);
   void clear_registers(const Storage& storage);
   void call(const CodedSum& sum);
@@ -252,7 +260,8 @@ class Emitter {
   std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
   Emitted emitted_;
   SumCoder coder_;
-  const PiecedProgram* pieced_ = nullptr;  ///< whose pieces are called
+  std::map<const ir::EntryTable*, TableArrays> tables_;  ///< those of products that are loops
+  const PiecedProgram* pieced_ = nullptr;                ///< whose pieces are called
   bool in_piece_ = false;
   bool streams_results_ = false;  ///< an output's stores stream
   int names_ = 0;

@@ -67,6 +67,7 @@ void initialize_code_generators() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeAArch64AsmParser();
 #endif
   });
 }

@@ -1,4 +1,4 @@
-// What functions of coded sums are written as.
+// What functions of coded sums are written as for x86-64.
 #include <fmt/format.h>
 #include <weft/backends/llvm/coded_sums.h>
 
@@ -40,12 +40,18 @@ class Pointer {
   std::int64_t at_ = 0;  ///< the byte that it points to
 };
 
+/// Reads a vector as f32; of bf16, the bits that are then to be moved up.
+const char* instruction_of_read(DType dtype) {
+  return dtype == DType::f16 ? "vcvtph2ps" : dtype == DType::bf16 ? "vpmovzxwd" : "vmovups";
+}
+
 }  // namespace
 
 /// Without its name, so that functions that are alike are one. Its values have the local label 1; without
-/// AVX-512, the numbers that make a mask have 2, and 3 and 4 are whether all elements are stored;
-/// 5 is where the next function begins.
+/// AVX-512, the numbers that make a mask have 2; 3 and 4 are whether a vector is whole; 5 is where the next
+/// function begins.
 std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin begin) const {
+  if (registers_.bytes == VectorRegisters::of_neon) return neon_text_of(sum, block, begin);
   const bool wide = registers_.bytes == VectorRegisters::widest;
   const char* const vector = wide ? "%zmm" : "%ymm";
   const std::int64_t of_operand = registers_.sums(), of_value = of_operand + 1;
@@ -57,32 +63,49 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
   std::string text = "leaq 1f(%rip), %rax\n";
   const auto out = std::back_inserter(text);
   // Moving on takes an instruction, which pays where it serves many vectors.
-  const bool near = (sum.columns.back().place - sum.columns.front().place) * bytes_of_value <
-                    std::ssize(sum.columns) * of_vectors * vectors_of_displacement;
-  Pointer sums("%rsi", of_vectors, !masked), operand("%rdi", of_vectors, near),
-      value("%rax", of_values, true);
+  const std::vector<std::int64_t>& places = *sum.places;
+  const std::int64_t of_reads = wide ? registers_.lanes() * sum.bytes_of_dense : 1;
+  const bool near = (places[sum.end - 1] - places[sum.begin]) * sum.bytes_of_dense <
+                    static_cast<std::int64_t>(sum.end - sum.begin) * of_reads * vectors_of_displacement;
+  Pointer sums("%rsi", of_vectors, !masked), operand("%rdi", of_reads, near), value("%rax", of_values, true);
   const auto place_of = [&](std::int64_t row) {
     const std::int64_t element = block == nullptr ? row : row / block->between_sums * block->between_stored;
     return sums.operand(element * bytes_of_value, text);
   };
-  // In the register of values, which is free where sums are loaded and stored.
-  const auto make_mask = [&] {
-    fmt::format_to(out,
-                   "vmovd %edx, %xmm{0}\nvpbroadcastd %xmm{0}, %ymm{0}\nvpsllvd 2f(%rip), %ymm{0}, %ymm{0}\n",
-                   of_value);
-  };
-  if (masked && wide) text += "kmovw %edx, %k1\n";
-  if (masked && !wide && begin == Begin::stored) make_mask();
-  for (const auto& [row, number] : register_of) {
-    if (begin == Begin::zero) {
-      fmt::format_to(out, "vxorps %xmm{0}, %xmm{0}, %xmm{0}\n", number);
-      continue;
+  const auto each_row = [&](bool stores, bool some) {
+    for (const auto& [row, number] : register_of) {
+      const std::string place = place_of(row);
+      if (some && !wide && stores)
+        fmt::format_to(out, "vmaskmovps %ymm{}, %ymm{}, {}\n", number, of_value, place);
+      else if (some && !wide)
+        fmt::format_to(out, "vmaskmovps {}, %ymm{}, %ymm{}\n", place, of_value, number);
+      else if (stores)
+        fmt::format_to(out, "vmovups {}{}, {}{}\n", vector, number, place, some ? "{%k1}" : "");
+      else
+        fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, number, some ? "{%k1}{z}" : "");
     }
-    const std::string place = place_of(row);
-    if (masked && !wide)
-      fmt::format_to(out, "vmaskmovps {}, %ymm{}, %ymm{}\n", place, of_value, number);
+  };
+  // Whole vectors need no mask, with which stores take some processors a dozen cycles.
+  const auto load_or_store = [&](bool stores) {
+    if (!masked) return each_row(stores, false);
+    fmt::format_to(out, "cmpl ${}, %edx\njne 3f\n", (1 << registers_.lanes()) - 1);
+    each_row(stores, false);
+    text += "jmp 4f\n3:\n";
+    // In the register of values, which is free here.
+    if (wide)
+      text += "kmovw %edx, %k1\n";
     else
-      fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, number, masked ? "{%k1}{z}" : "");
+      fmt::format_to(
+          out, "vmovd %edx, %xmm{0}\nvpbroadcastd %xmm{0}, %ymm{0}\nvpsllvd 2f(%rip), %ymm{0}, %ymm{0}\n",
+          of_value);
+    each_row(stores, true);
+    text += "4:\n";
+  };
+  if (begin == Begin::zero) {
+    for (const auto& [row, number] : register_of)
+      fmt::format_to(out, "vxorps %xmm{0}, %xmm{0}, %xmm{0}\n", number);
+  } else {
+    load_or_store(false);
   }
   if (sum.what.ahead > 0) {
     text += "leaq 5f(%rip), %r8\naddq %rcx, %r8\n";
@@ -92,13 +115,16 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
   }
   std::string values;
   std::int64_t used = 0;
-  for (const Column& column : sum.columns) {
-    const std::string place = operand.operand(column.place * bytes_of_value, text);
-    fmt::format_to(out, "vmovups {}, {}{}\n", place, vector, of_operand);
-    for (const Update& update : column.updates) {
+  for (std::size_t column = sum.begin; column < sum.end; ++column) {
+    const std::string place = operand.operand(places[column] * sum.bytes_of_dense, text);
+    fmt::format_to(out, "{} {}, {}{}\n", instruction_of_read(sum.what.dense->dtype), place, vector,
+                   of_operand);
+    if (sum.what.dense->dtype == DType::bf16)
+      fmt::format_to(out, "vpslld $16, {0}{1}, {0}{1}\n", vector, of_operand);
+    for (const ir::EntryTable::Entry& entry : sum.table->entries(column)) {
       const std::string at = value.operand(used++ * bytes_of_value, text);
-      const std::int64_t row = register_of.at(update.sum);
-      fmt::format_to(std::back_inserter(values), ".long {}\n", std::bit_cast<std::uint32_t>(update.factor));
+      const std::int64_t row = register_of.at(sum.element_of(entry.row));
+      fmt::format_to(std::back_inserter(values), ".long {}\n", std::bit_cast<std::uint32_t>(entry.value));
       if (wide) {
         fmt::format_to(out, "vfmadd231ps {}{{1to16}}, {}{}, {}{}\n", at, vector, of_operand, vector, row);
       } else {
@@ -107,20 +133,9 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
       }
     }
   }
-  // Stores under a mask take some processors a dozen cycles.
-  const bool two_ways = masked && !wide;
-  if (two_ways) text += "cmpl $255, %edx\njne 3f\n";
-  for (const auto& [row, number] : register_of)
-    fmt::format_to(out, "vmovups {}{}, {}{}\n", vector, number, place_of(row), masked && wide ? "{%k1}" : "");
-  if (two_ways) {
-    text += "jmp 4f\n3:\n";
-    make_mask();
-    for (const auto& [row, number] : register_of)
-      fmt::format_to(out, "vmaskmovps %ymm{}, %ymm{}, {}\n", number, of_value, place_of(row));
-    text += "4:\n";
-  }
+  load_or_store(true);
   text += "vzeroupper\nretq\n.p2align 6\n";
-  if (two_ways) text += "2:\n.long 31, 30, 29, 28, 27, 26, 25, 24\n";
+  if (masked && !wide) text += "2:\n.long 31, 30, 29, 28, 27, 26, 25, 24\n";
   text += "1:\n" + values;
   if (sum.what.ahead > 0) text += ".p2align 6\n5:\n";
   return text;

@@ -5,18 +5,19 @@
 
 namespace weft {
 
-/// Of x86-64: 32 registers with AVX-512, else 16.
+/// Of x86-64: 32 registers with AVX-512, else 16. Of aarch64: 32.
 struct VectorRegisters {
-  std::int64_t bytes = 0;  ///< a vector's: 64 with AVX-512, 32 with AVX2; 0: none that are told apart
+  /// A vector's: 64 with AVX-512, 32 with AVX2, 16 with NEON; 0: none that are told apart.
+  std::int64_t bytes = 0;
 
   /// Elements of f32.
   constexpr std::int64_t lanes() const { return bytes / 4; }
   /// Sums that they hold beside a vector of the dense operand and, where no instruction reads a constant
-  /// itself, that.
-  constexpr std::int64_t sums() const { return bytes == widest ? 31 : 14; }
-  constexpr bool known() const { return bytes == widest || bytes == widest / 2; }
+  /// itself, constants.
+  constexpr std::int64_t sums() const { return bytes == widest ? 31 : bytes == of_neon ? 30 : 14; }
+  constexpr bool known() const { return bytes == widest || bytes == widest / 2 || bytes == of_neon; }
 
-  static constexpr std::int64_t widest = 64;
+  static constexpr std::int64_t widest = 64, of_neon = 16;
 };
 
 }  // namespace weft

@@ -56,6 +56,10 @@ inline constexpr std::tuple children<RegisterRange>{&RegisterRange::buffer, &Reg
 template <>
 inline constexpr std::tuple children<Execute>{&Execute::results, &Execute::inputs, &Execute::arguments};
 
+template <>
+inline constexpr std::tuple children<SparseProduct>{&SparseProduct::dense, &SparseProduct::of_dense,
+                                                    &SparseProduct::sums, &SparseProduct::of_sums};
+
 /// The node that the functions of node.h build of the parts: constants fold, and what is empty goes.
 Expr build(ExprNode node);
 Stmt build(StmtNode node);

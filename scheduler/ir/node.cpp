@@ -205,6 +205,10 @@ Stmt execute(std::string instruction, std::vector<Expr> arguments) {
   return make_stmt(Execute{std::move(instruction), {}, {}, std::move(arguments)});
 }
 
+Stmt sparse_product(SparseProduct product) {
+  return make_stmt(std::move(product));
+}
+
 Expr build(ExprNode node) {
   return std::visit(overloaded{
                         [](Load& e) { return load(std::move(e.buffer), std::move(e.indices)); },

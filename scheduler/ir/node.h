@@ -5,6 +5,7 @@
 
 #include <weft/dsl/dtype.h>
 #include <weft/scheduler/ir/buffer.h>
+#include <weft/scheduler/ir/entry_table.h>
 
 #include <cstdint>
 #include <memory>
@@ -279,8 +280,24 @@ struct Execute {
   std::vector<Expr> arguments;
 };
 
+/// For each column of a table, in order: what is read of the dense operand there, once, times the value of
+/// each entry of the column is added to the sum of the entry's row, fused. Sums are f32; what is read is that
+/// or widened to it. A hundred thousand entries are one node, through which no pass has to go.
+struct SparseProduct {
+  static constexpr bool can_read(DType dtype) {
+    return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+  }
+  std::shared_ptr<const EntryTable> table;
+  std::vector<std::string> coordinates;  ///< variables of a column's place, in `of_dense`
+  std::string row;                       ///< variable of an entry's row, in `of_sums`
+  BufferRef dense;
+  std::vector<Expr> of_dense;
+  BufferRef sums;
+  std::vector<Expr> of_sums;
+};
+
 struct StmtNode : std::variant<For, Store, Sequence, If, Allocate, Let, Copy, CopyGroup, Barrier,
-                               TensorOperation, Execute> {
+                               TensorOperation, Execute, SparseProduct> {
   using variant::variant;
   const variant& kind() const { return *this; }
 };
@@ -372,6 +389,7 @@ Stmt tensor_operation(TensorOperation operation);
 Stmt execute(Execute execute);
 /// An instruction that has arguments alone.
 Stmt execute(std::string instruction, std::vector<Expr> arguments = {});
+Stmt sparse_product(SparseProduct product);
 
 }  // namespace weft::ir
 

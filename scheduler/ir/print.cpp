@@ -246,6 +246,13 @@ class Printer {
                      s.asynchronous ? "  # asynchronous" : ""),
          s.destination->name);
   }
+  void statement(const SparseProduct& s, int depth) {
+    const EntryTable& table = *s.table;
+    line(depth,
+         fmt::format("{}[{}] += value * {}[{}]  # {} entries of {} columns", s.sums->name, list(s.of_sums),
+                     s.dense->name, list(s.of_dense), table.entries().size(), table.columns()),
+         s.sums->name);
+  }
   void statement(const CopyGroup& s, int depth) {
     line(depth,
          s.pending < 0 ? "end group of copies" : fmt::format("wait for groups of copies but {}", s.pending));

@@ -343,6 +343,17 @@ Ranges loop_ranges(const Stmt& stmt) {
     place->second.minimum = std::min(place->second.minimum, first);
     place->second.maximum = std::max(place->second.maximum, last);
   });
+  each<SparseProduct>(stmt, [&](const SparseProduct& product) {
+    const auto take = [&](const std::string& name, const EntryTable::Extremes& extremes) {
+      if (extremes.least > extremes.largest) return;
+      Range& range = ranges.try_emplace(name, Range{extremes.least, extremes.largest}).first->second;
+      range.minimum = std::min(range.minimum, OptionalInteger(extremes.least));
+      range.maximum = std::max(range.maximum, OptionalInteger(extremes.largest));
+    };
+    for (std::size_t i = 0; i < product.coordinates.size(); ++i)
+      take(product.coordinates[i], product.table->coordinate(i));
+    take(product.row, product.table->rows());
+  });
   std::erase_if(ranges, [&](const auto& range) { return unknown.contains(range.first); });
   return ranges;
 }

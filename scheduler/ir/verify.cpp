@@ -182,6 +182,17 @@ class Verifier {
       }
     }
   }
+  void statement(const SparseProduct& s) {
+    std::vector<std::string> names = s.coordinates;
+    names.push_back(s.row);
+    for (const std::string& name : names) define(name);
+    statement<SparseProduct>(s);
+    access(s.dense, s.of_dense);
+    access(s.sums, s.of_sums);
+    for (const std::string& name : names) variables_.erase(name);
+    require(SparseProduct::can_read(s.dense->dtype) && s.sums->dtype == DType::f32,
+            "a product of {} is not of f32", s.dense->name);
+  }
   void statement(const Copy& s) {
     for (const std::string& name : s.coordinates) define(name);
     statement<Copy>(s);

@@ -69,6 +69,10 @@ void each_access(const Stmt& root,
       root,
       [&](const Stmt& stmt) {
         if (const auto* store = stmt.as<Store>()) on(store->buffer, store->indices);
+        if (const auto* product = stmt.as<SparseProduct>()) {
+          on(product->dense, product->of_dense);
+          on(product->sums, product->of_sums);
+        }
         const auto* execute = stmt.as<Execute>();
         if (execute == nullptr) return;
         for (const auto* ranges : {&execute->results, &execute->inputs}) {
@@ -107,6 +111,17 @@ Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to
   rewriter.on_stmt = [&](const Stmt& child) {
     const auto* store = child.as<Store>();
     if (store != nullptr && store->buffer == from) return changed(*store);
+    if (const auto* product = child.as<SparseProduct>()) {
+      SparseProduct result = *product;
+      const auto replace_in = [&](BufferRef& buffer, std::vector<Expr>& indices) {
+        if (buffer != from) return;
+        indices = moved(indices);
+        buffer = to;
+      };
+      replace_in(result.dense, result.of_dense);
+      replace_in(result.sums, result.of_sums);
+      return build(std::move(result));
+    }
     const auto* execute = child.as<Execute>();
     if (execute == nullptr) return child;
     Execute result = *execute;
@@ -146,10 +161,14 @@ bool reads(const Expr& expr, const BufferRef& buffer) {
   return any<Load>(expr, [&](const Load& load) { return load.buffer == buffer; });
 }
 bool reads(const Stmt& stmt, const BufferRef& buffer) {
-  return any<Load>(stmt, [&](const Load& load) { return load.buffer == buffer; });
+  return any<Load>(stmt, [&](const Load& load) { return load.buffer == buffer; }) ||
+         any<SparseProduct>(stmt, [&](const SparseProduct& product) {
+           return product.dense == buffer || product.sums == buffer;
+         });
 }
 bool stores_to(const Stmt& stmt, const BufferRef& buffer) {
-  return any<Store>(stmt, [&](const Store& store) { return store.buffer == buffer; });
+  return any<Store>(stmt, [&](const Store& store) { return store.buffer == buffer; }) ||
+         any<SparseProduct>(stmt, [&](const SparseProduct& product) { return product.sums == buffer; });
 }
 
 namespace {

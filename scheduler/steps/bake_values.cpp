@@ -4,22 +4,24 @@
 #include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/baked_limits.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/baked_entry.h>
 #include <weft/scheduler/steps/parts/baked_nest.h>
+#include <weft/scheduler/steps/parts/baked_product.h>
 #include <weft/scheduler/steps/parts/chunks.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/padded_tile.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace weft::steps {
 namespace {
 
-/// Entries written out in one program, each for every column of a thread of a GPU or vector of a CPU.
-constexpr std::int64_t most_entries_of_gpu = 300'000, most_entries_of_cpu = 1'000'000;
-constexpr std::int64_t most_places = 1 << 21;  ///< that loops reach, whether they hold an entry or not
+constexpr std::int64_t most_places = 1 << 23;  ///< that loops reach, whether they hold an entry or not
 /// Of a multiplication or a load.
 constexpr std::int64_t bytes_of_instruction_of_gpu = 16, bytes_of_instruction_of_cpu = 8;
 
@@ -50,6 +52,7 @@ class Baking {
     }
     wider_ = with_rows(nest_.sum, 0);
     conditions_ = needed_conditions(program_, Coordinates(context_), nest_.conditions, nest_.value);
+    is_of_column_ = is_of_column();
     KnownWeights::Variables block;
     const Stmt tree = select(0, block);
     if (refused_) return *refused_;
@@ -172,7 +175,22 @@ class Baking {
     return entries;
   }
 
+  /// On a CPU as one statement, where conditions need nothing of each entry.
+  Stmt as_product(const std::vector<BakedEntry>& entries) const {
+    if (context_.target.is_gpu()) return {};
+    auto product = baked_product(entries, wider_, nest_.place, loop_);
+    if (!product) return {};
+    const std::vector<Expr>& conditions = entries.front().conditions;
+    const bool are_of_columns = std::ranges::any_of(conditions, [&](const Expr& condition) {
+      Expr read = entries.front().shared;
+      return without_condition(condition, read) || clamp_reads(condition, read);
+    });
+    if (are_of_columns) return {};
+    return rebuild(ir::Chain{nest_.columns, conditions, ir::sparse_product(*std::move(product))});
+  }
+
   Stmt written(const std::vector<BakedEntry>& entries) const {
+    if (Stmt product = as_product(entries); product.defined()) return product;
     std::vector<Stmt> statements;
     for (std::size_t i = 0; i < entries.size();) {
       std::size_t end = i;
@@ -218,6 +236,37 @@ class Baking {
     return true;
   }
 
+  /// Whether entries of a column differ in their values alone, wherever they are.
+  bool is_of_column() const {
+    if (!weights_.position(nest_.value).defined()) return false;
+    const auto is_used = [&](const Expr& expr) {
+      return ir::uses(expr, loop_) || ir::uses_any(expr, nest_.selectors);
+    };
+    return !is_used(nest_.value) && std::ranges::none_of(conditions_.needed, is_used);
+  }
+
+  /// Without its row; nothing where its conditions cannot hold.
+  std::optional<BakedEntry> entry_at(std::int64_t position, const KnownWeights::Variables& variables) {
+    BakedEntry entry;
+    entry.column = weights_.columns()[position];
+    const double number = weights_.value(position);
+    const bool alike = is_of_column_ && std::isfinite(number);
+    if (const auto known = alike ? of_column_.find(entry.column) : of_column_.end();
+        known != of_column_.end()) {
+      entry = known->second;
+      entry.value = ir::constant(entry.value.dtype(), number);
+      return entry;
+    }
+    if (!hold(conditions_.needed, variables, entry.conditions)) return std::nullopt;
+    const Expr value = weights_.fold(nest_.value, variables);
+    entry.take(chunks_ ? chunks_->placed(value, entry.column) : value);
+    // Zero times what is not finite is not zero.
+    if (!entry.has_finite_value() && !hold(conditions_.of_padding, variables, entry.conditions))
+      return std::nullopt;
+    if (alike && entry.shared.defined()) of_column_.emplace(entry.column, entry);
+    return entry;
+  }
+
   void collect(std::size_t next, std::int64_t row, const std::vector<Expr>& around,
                KnownWeights::Variables& variables, std::vector<BakedEntry>& entries) {
     if (refused_) return;
@@ -241,24 +290,19 @@ class Baking {
                         "loops over stored places that are not split beyond what rows have", loop_};
       return;
     }
-    BakedEntry entry;
-    entry.row = row;
-    entry.conditions = around;
-    if (!hold(conditions_.needed, variables, entry.conditions)) return;
     const auto position = weights_.integer(nest_.position, variables);
     if (!position || *position < 0 || static_cast<std::size_t>(*position) >= weights_.columns().size()) {
       refused_ = other_shape("the position of an entry is not known from the weights");
       return;
     }
-    entry.column = weights_.columns()[*position];
-    const Expr value = weights_.fold(nest_.value, variables);
-    entry.take(chunks_ ? chunks_->placed(value, entry.column) : value);
-    // Zero times what is not finite is not zero.
-    if (!entry.has_finite_value() && !hold(conditions_.of_padding, variables, entry.conditions)) return;
-    entries.push_back(std::move(entry));
+    auto entry = entry_at(*position, variables);
+    if (!entry) return;
+    entry->row = row;
+    entry->conditions.insert(entry->conditions.begin(), around.begin(), around.end());
+    entries.push_back(*std::move(entry));
     const auto all = (entries_ + static_cast<std::int64_t>(entries.size())) * nest_.copies;
     const bool of_gpu = context_.target.is_gpu();
-    const std::int64_t most = of_gpu ? most_entries_of_gpu : most_entries_of_cpu;
+    const std::int64_t most = of_gpu ? most_baked_entries_of_gpu : most_baked_entries_of_cpu;
     if (all <= most) return;
     refused_ = Reason{7,
                       fmt::format("more than {} entries to write out, each for {} {}", most / nest_.copies,
@@ -390,11 +434,13 @@ class Baking {
   std::string loop_;
   Limits limits_;
   BakedNest nest_;
-  NeededConditions conditions_;        ///< conditions of the nest
-  std::optional<Chunks> chunks_;       ///< where there are any
-  std::int64_t entries_ = 0;           ///< entries of the blocks written out so far
-  std::int64_t places_ = 0;            ///< that loops have reached so far
-  ir::BufferRef wider_;                ///< the sums of all rows
+  NeededConditions conditions_;                   ///< conditions of the nest
+  bool is_of_column_ = false;                     ///< see is_of_column
+  std::map<std::int64_t, BakedEntry> of_column_;  ///< one of each column, where that says all of the others
+  std::optional<Chunks> chunks_;                  ///< where there are any
+  std::int64_t entries_ = 0;                      ///< entries of the blocks written out so far
+  std::int64_t places_ = 0;                       ///< that loops have reached so far
+  ir::BufferRef wider_;                           ///< the sums of all rows
   ir::BufferRef total_, wider_total_;  ///< between blocks: the sums of all groups, of one row and of all
   ir::BufferRef wider_parts_;          ///< parts of a split sum, for all rows
   std::optional<std::pair<KnownWeights::Variables, std::vector<BakedEntry>>>
@@ -441,7 +487,7 @@ constexpr Precondition preconditions[]{
     {6, "no vectorized loop stands around the sum"},
     {7,
      "the code of each block is within `code_bytes` where that is given, and all blocks together hold at "
-     "most 300,000 entries times columns of a thread, on a CPU 1,000,000 times vectors"},
+     "most 300,000 entries times columns of a thread, on a CPU 4,000,000 times vectors"},
     {8, "a chunk is at least 1, of a sum over one index that no groups share"}};
 
 }  // namespace

@@ -91,8 +91,6 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
                                    recipe.formats));
   if (!halves)
     refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f16 or --dtype bf16");
-  if (recipe.name == "cpu_code" && weights.dtype() != DType::f32)
-    refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f32, or --recipe cpu_rows");
 }
 
 /// What the steps of a recipe break is told with its knobs, where numbers were found that do not: whoever

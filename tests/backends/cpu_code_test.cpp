@@ -43,8 +43,8 @@ bool runs_here(const char* processor) {
 }
 
 /// Small integers, with a row of none and one of all.
-WeightMatrix weights_of(std::int64_t rows, std::int64_t columns) {
-  Array dense = random_array(DType::f32, {rows, columns}, 11, RandomValues::small_integers);
+WeightMatrix weights_of(std::int64_t rows, std::int64_t columns, DType dtype = DType::f32) {
+  Array dense = random_array(dtype, {rows, columns}, 11, RandomValues::small_integers);
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
       const bool all = row == rows - 1, none = row == rows / 2;
@@ -164,6 +164,45 @@ TEST(CpuCode, ConvolutionsOfOddSizes) {
   }
 }
 
+/// What is read is widened, results are made of sums that wait in an array: sums that each type holds
+/// exactly.
+TEST(CpuCode, ValuesOfSixteenBits) {
+  for (const auto& [dtype, inner] : {std::pair{DType::f16, 57}, {DType::bf16, 9}}) {
+    for (const auto& [processor, bytes] : {std::pair{"x86-64-v4", 64}, {"x86-64-v3", 32}}) {
+      if (!runs_here(processor)) continue;
+      const Target target = with_vectors(bytes);
+      const KernelOptions options{.processor = processor, .threads = 2};
+      for (const std::int64_t columns : {16, 32, 49, 131}) {
+        for (const std::int64_t rows : {13, 70})
+          test::expect_exact_on_cpu(cpu_code(spmm_algorithm(rows, inner, columns, dtype),
+                                             packed(weights_of(rows, inner, dtype)), target),
+                                    options);
+      }
+      Convolution images{.batch = 2, .filters = 40, .image = {14, 17}, .filter = {3, 3}, .pad = {1, 1}};
+      for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
+        images.layout = layout;
+        test::expect_exact_on_cpu(cpu_code(convolution_algorithm(images, dtype, {.bias = true}),
+                                           packed(weights_of(40, 9, dtype)), target),
+                                  options);
+      }
+    }
+  }
+}
+
+TEST(CpuCode, PiecesOfSixteenBits) {
+  const std::int64_t inner = 1500;  // more code of a block than the first cache holds
+  Array dense = random_array(DType::f16, {62, inner}, 5, RandomValues::small_integers);
+  for (std::int64_t i = 0; i < dense.size(); ++i) {
+    if (i % 3 != 0) dense.set(i, 0);
+  }
+  const Kernel kernel = compile(
+      cpu_code(spmm_algorithm(62, inner, 80, DType::f16), packed(from_dense(dense, "a third")), cpu()));
+  EXPECT_THAT(kernel.assembly(), HasSubstr("weft_sum_3"));
+  Array b = random_array(DType::f16, {inner, 80}, 7, RandomValues::small_integers), c(DType::f16, {62, 80});
+  const Verification verified = verify(kernel, Device::cpu(), {{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verified.passed) << verified.text();
+}
+
 /// Vectors of which a launch or a loop outside says how many elements there are.
 TEST(CpuCode, ResultsLeaveFromTheRegisters) {
   if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
@@ -276,7 +315,7 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
   const Algorithm product = spmm_algorithm(40, 33, 64, DType::f32);
   EXPECT_THAT(reason(product, weights, formats::ell(), cpu()), HasSubstr("formats::csr()"));
   EXPECT_THAT(reason(product, weights, formats::csr(), target_named("sm_80")), HasSubstr("sm_80 is no CPU"));
-  EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(16)), HasSubstr("vectors of 16 bytes"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(8)), HasSubstr("vectors of 8 bytes"));
   EXPECT_THAT(reason(spmm_algorithm(40, 33, 7, DType::f32), weights, formats::csr(), cpu()),
               HasSubstr("7 columns"));
   EXPECT_THAT(reason(product, weights, formats::csr(), cpu(), {.rows = 32}), HasSubstr("rows = 32"));
@@ -292,9 +331,9 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
   EXPECT_THAT(reason(convolution_algorithm(usual, DType::f32), weights_of(40, 27), formats::csr(),
                      with_vectors(64), {.columns = 32}),
               HasSubstr("lines in its place"));
-  const WeightMatrix many = synthetic_layer({.rows = 1100, .columns = 1000, .sparsity = 0.05, .seed = 1});
-  EXPECT_THAT(reason(spmm_algorithm(1100, 1000, 64, DType::f32), many, formats::csr(), cpu()),
-              HasSubstr("at most 1000000 entries"));
+  const WeightMatrix many = synthetic_layer({.rows = 2200, .columns = 2000, .sparsity = 0.05, .seed = 1});
+  EXPECT_THAT(reason(spmm_algorithm(2200, 2000, 64, DType::f32), many, formats::csr(), cpu()),
+              HasSubstr("at most 4000000 entries"));
 }
 
 TEST(CpuCode, IsChosenForProductsThatAreWorthIt) {

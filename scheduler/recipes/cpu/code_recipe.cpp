@@ -26,9 +26,10 @@ using namespace bounds;
 CodeWork work_of(const ProblemSummary& problem, const CpuCode& code, const Target& target) {
   if (problem.of_images != nullptr) return work_of(*problem.of_images, code, target);
   const std::int64_t lanes = registers_of(target).lanes();
-  return {.vectors = static_cast<double>(ceil_divide(problem.n, lanes)),
-          .groups = static_cast<double>(ceil_divide(problem.n, code.columns)),
-          .copied = static_cast<double>(problem.k * code.columns) * sizeof(float)};
+  return {
+      .vectors = static_cast<double>(ceil_divide(problem.n, lanes)),
+      .groups = static_cast<double>(ceil_divide(problem.n, code.columns)),
+      .copied = static_cast<double>(problem.k * code.columns) * static_cast<double>(size_of(problem.dtype))};
 }
 
 /// How much longer loads of copies take that do not stay in the first caches: more for each doubling, and
@@ -48,6 +49,7 @@ double cost_of_loads(const CodeWork& work, double second_cache) {
 Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                        const Ceilings& ceilings) {
   constexpr double cycles_of_entry = 0.8, cycles_of_load = 1.85, cycles_of_sum = 2.5, bytes_of_entry = 12;
+  constexpr double cycles_of_widening = 1, cycles_of_result = 4;
   constexpr double of_copied = 1.4, of_cached_code = 0.2;  // times as long
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t columns = std::min(filled_up(problem.n, lanes), 8 * lanes);
@@ -67,9 +69,13 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   const double behind = std::clamp((code + work.copied) / second_cache - 0.5, 0.0, 1.0);
   Parts parts(ceilings);
   parts.add(Resource::units, cycle * work.vectors * stored * cycles_of_entry);
+  // Of 16 bits, what is read is widened, and sums wait in an array until results are made of them.
+  const bool widens = problem.dtype != DType::f32;
   parts.add(Resource::units,
-            cycle * work.vectors * kept * cycles_of_load * cost_of_loads(work, second_cache));
-  parts.add(Resource::units, cycle * work.vectors * static_cast<double>(problem.m) * cycles_of_sum);
+            cycle * work.vectors * kept *
+                (cycles_of_load * cost_of_loads(work, second_cache) + (widens ? cycles_of_widening : 0)));
+  parts.add(Resource::units, cycle * work.vectors * static_cast<double>(problem.m) *
+                                 (cycles_of_sum + (widens ? cycles_of_result : 0)));
   if (work.apart)
     parts.add(Resource::units, cycle * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                                    cycles_of_result_apart);
@@ -133,7 +139,7 @@ std::span<const KnobField<CpuCode>> cpu_code_knobs() {
 Recipe cpu_code_recipe() {
   return {
       .name = "cpu_code",
-      .summary = "f32 weights in the code of a CPU: a register of sums for each row of a block",
+      .summary = "weights in the code of a CPU: a register of sums for each row of a block",
       .is_format = [](const Format& format) { return format.name == "csr"; },
       .formats = "csr",
       .of_gpus = false,

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/program/baked_limits.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
 #include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -14,7 +15,6 @@ using bounds::filled_up;
 
 const RecipeNeeds cpu_code_needs{"cpu_code", "csr", "formats::csr()"};
 
-constexpr std::int64_t most_entries = 1'000'000;  ///< as bake_values takes on a CPU
 constexpr std::int64_t most_panels =
     8;  ///< that a block's code goes through: beyond that the copy is what costs
 
@@ -42,6 +42,10 @@ std::int64_t summed(const Algorithm& algorithm) {
     if (index.reduction) count *= std::max<std::int64_t>(1, extent_of(algorithm, index.name).value);
   }
   return count;
+}
+
+std::int64_t bytes_of_dense(const Algorithm& algorithm) {
+  return static_cast<std::int64_t>(size_of(algorithm.operands[dense_operand(algorithm)].dtype));
 }
 
 /// A product of two matrices.
@@ -116,7 +120,7 @@ class CodeSteps {
 std::int64_t bytes_of_lines(const Algorithm& algorithm, const CpuNest& nest, std::int64_t lines,
                             std::int64_t lanes) {
   const auto dense = std::ranges::find(algorithm.factors, dense_operand(algorithm), &TensorAccess::operand);
-  std::int64_t bytes = sizeof(float);
+  std::int64_t bytes = bytes_of_dense(algorithm);
   for (const AffineIndex& place : dense->indices) {
     std::int64_t span = 1, shifts = 1;
     bool of_vectors = false;
@@ -150,7 +154,7 @@ bool is_code_less(const Algorithm& algorithm, const CpuNest& nest, std::int64_t 
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t copied =
       has_lines(nest) ? bytes_of_lines(algorithm, nest, nest.height, lanes)
-                      : summed(algorithm) * filled_up(nest.width, lanes) * std::int64_t{sizeof(float)};
+                      : summed(algorithm) * filled_up(nest.width, lanes) * bytes_of_dense(algorithm);
   return entries * bytes_of_entry <= copied;
 }
 
@@ -173,9 +177,10 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   if (!reason.empty())
     refuse_recipe(
         cpu_code_needs, algorithm, reason,
-        fmt::format("f32 weights of at most {} entries and a product or a convolution, on a CPU with AVX2 or "
-                    "AVX-512; else cpu_rows or default_schedule(algorithm, weights, target)",
-                    most_entries));
+        fmt::format("f32, f16 or bf16 weights of at most {} entries and a product or a convolution, on a CPU "
+                    "with AVX2, "
+                    "AVX-512 or NEON; else cpu_rows or default_schedule(algorithm, weights, target)",
+                    most_baked_entries_of_cpu));
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   if (has_lines(nest))
     IdleKnobs(algorithm.text(), "an image whose lines are copied")
@@ -212,12 +217,13 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
   if (!registers_of(target).known()) return fmt::format("vectors of {} bytes", target.vector_bytes);
   if (format.name != "csr") return format.text() + " is not csr";
   if (algorithm.takes_any_weights()) return "weights that a launch gives";
-  if (entries > most_entries) return fmt::format("{} entries", entries);
+  if (entries > most_baked_entries_of_cpu) return fmt::format("{} entries", entries);
   const CpuNest nest = cpu_nest(algorithm, format, target);
   if (nest.rows.empty()) return "the results do not go by rows of the weights";
   if (std::string reason = why_no_sum(algorithm); !reason.empty()) return reason;
   for (const Operand& operand : algorithm.operands) {
-    if (operand.dtype != DType::f32) return fmt::format("{} in {}", operand.name, name_of(operand.dtype));
+    if (!ir::SparseProduct::can_read(operand.dtype))
+      return fmt::format("{} in {}", operand.name, name_of(operand.dtype));
   }
   const std::int64_t least = registers_of(target).lanes() / (has_lines(nest) ? most_idle : 1);
   if (nest.vectors.empty() || (nest.width > 0 && nest.width < least))
@@ -250,7 +256,8 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
     chosen.columns = lanes * whole_part(panels, most_panels);
   } else if (chosen.columns == 0) {
     // What is beside the copy stays in the second cache, too.
-    const std::int64_t fit = target.second_cache_bytes / 2 / (target.vector_bytes * summed(algorithm));
+    const std::int64_t fit =
+        target.second_cache_bytes / 2 / (lanes * bytes_of_dense(algorithm) * summed(algorithm));
     chosen.columns =
         lanes * evenly(panels, std::clamp<std::int64_t>(fit, 1, most_panels), nest.width == 0 ? 1 : sharers);
   }
@@ -273,7 +280,7 @@ CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& tar
   if (!has_lines(nest))
     return {.vectors = others * vectors,
             .groups = others * static_cast<double>(ceil_divide(width, code.columns)),
-            .copied = static_cast<double>(summed(images) * code.columns) * sizeof(float)};
+            .copied = static_cast<double>(summed(images) * code.columns * bytes_of_dense(images))};
   return {.vectors = others * static_cast<double>(nest.height) * vectors,
           .groups = others * static_cast<double>(ceil_divide(nest.height, code.lines)),
           .copied = static_cast<double>(bytes_of_lines(images, nest, code.lines, lanes)),

@@ -23,14 +23,15 @@ struct CpuCode {
 /// They by name.
 std::span<const KnobField<CpuCode>> cpu_code_knobs();
 
-/// For a CPU with AVX2 and FMA or AVX-512, and f32 weights in csr of at most 1,000,000 entries: SpMM, linear
-/// layers, convolutions in every layout. A vector of a row of the dense operand is read once and multiplied
-/// with the constants of all rows of a block that keep its column; the code of a block goes through all
-/// vectors of the columns, or of the lines of an image, that were copied before the next block's does. Of an
-/// image there is a copy for each column of the filter, so that vectors of pixels are aligned whatever column
-/// and stride there is. Columns of a product that few blocks of rows read stay where they lie. Threads have
-/// other columns or lines, each with copies of its own, where all code is less to read than what is copied,
-/// else other rows. New weights are new code. UserError as cpu_rows(), and for more entries.
+/// For a CPU with AVX2 and FMA, AVX-512 or NEON, and weights of f32, f16 or bf16 in csr of at most 4,000,000
+/// entries: SpMM, linear layers, convolutions in every layout. A vector of a row of the dense operand is read
+/// once and multiplied with the constants of all rows of a block that keep its column; the code of a block
+/// goes through all vectors of the columns, or of the lines of an image, that were copied before the next
+/// block's does. Of an image there is a copy for each column of the filter, so that vectors of pixels are
+/// aligned whatever column and stride there is. Columns of a product that few blocks of rows read stay where
+/// they lie. Threads have other columns or lines, each with copies of its own, where all code is less to read
+/// than what is copied, else other rows. New weights are new code. UserError as cpu_rows(), and for more
+/// entries.
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuCode& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})

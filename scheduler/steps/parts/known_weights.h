@@ -41,6 +41,8 @@ class KnownWeights {
   ir::Expr position(const ir::Expr& expr) const;
   /// The column of the weight that each place holds; -1 for padding.
   const std::vector<std::int64_t>& columns() const { return columns_; }
+  /// What is stored there.
+  double value(std::int64_t place) const { return values_->get(place); }
 
  private:
   bool is_value(const ir::Load& load) const;
