@@ -99,10 +99,11 @@ Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) {
 }
 
 /// The body of the iterations where the conditions may fail. Where only the last one is left of a known
-/// number, it says which.
+/// number, it says which; not around products with entries, which are one code for all iterations as long as
+/// both bodies speak of them alike.
 Stmt tail_of(const ir::For& loop, const Expr& all_hold) {
   const auto known = ir::constant_iterations(loop);
-  if (!known) return loop.body;
+  if (!known || ir::any<ir::SparseProduct>(loop.body)) return loop.body;
   const std::int64_t last = known->begin + known->extent - 1;
   const bool others_hold =
       known->extent == 1 || ir::always(all_hold, {{loop.name, {known->begin, last - 1}}});

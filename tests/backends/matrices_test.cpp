@@ -1,10 +1,13 @@
-// Every matrix at hand, in every format, at odd widths, on the CPU: within 1e-6 of f64.
+// Every matrix at hand, in every format and by every recipe of a CPU, at odd widths: within 1e-6 of f64.
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/reference.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/scheduler/recipes/cpu/cpu_groups.h>
+#include <weft/scheduler/recipes/cpu/cpu_rows.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/spaces/problems.h>
 
@@ -63,13 +66,20 @@ void check_matrix(const WeightMatrix& given, int threads) {
   const Reference expected = reference(algorithm, csr.get(), {{{"B", &b}, {"C", &wide}}, {}});
   std::vector<Array> narrow;
   for (const std::int64_t n : widths) narrow.push_back(first_columns(b, n));
+  const Target& cpu = target_named("cpu");
+  const auto packed = [&](const Format& format) {
+    return std::make_shared<const SparseTensor>(pack(matrix, format));
+  };
+  std::vector<Schedule> schedules{cpu_rows(algorithm, csr, cpu), cpu_code(algorithm, csr, cpu),
+                                  cpu_groups(algorithm, packed(formats::column_vectors(4)), cpu)};
   for (const Format& format : {formats::csr(), formats::csc(), formats::coo(), formats::ell(),
                                formats::bcsr(8), formats::blocked_ell(4), formats::vector_wise({.rows = 8}),
-                               formats::shfl_bw({.rows = 16, .places = 16})}) {
-    const auto weights = std::make_shared<const SparseTensor>(pack(matrix, format));
+                               formats::shfl_bw({.rows = 16, .places = 16})})
+    schedules.push_back(default_schedule(algorithm, packed(format), cpu));
+  for (const Schedule& schedule : schedules) {
     KernelOptions options;
     options.threads = threads;
-    const Kernel kernel = compile(default_schedule(algorithm, weights, target_named("cpu")), options);
+    const Kernel kernel = compile(schedule, options);
     for (Array& columns : narrow) {
       const std::int64_t n = columns.shape()[1];
       Array c(DType::f32, {matrix.rows, n});
@@ -78,7 +88,7 @@ void check_matrix(const WeightMatrix& given, int threads) {
       bound.launch(nullptr);
       bound.download("C", c);
       EXPECT_LE(error_of(c, expected.value), allowed)
-          << matrix.origin << ", " << format.text() << ", N = " << n;
+          << matrix.origin << ", N = " << n << ", " << schedule.cpp();
     }
   }
 }
@@ -122,7 +132,7 @@ TEST(Matrices, RealOnes) {
     ++count;
   }
   EXPECT_GT(count, 0);
-  std::cout << count << " matrices x 8 formats x " << widths.size() << " widths\n";
+  std::cout << count << " matrices x 8 formats and 3 recipes x " << widths.size() << " widths\n";
 }
 
 }  // namespace
