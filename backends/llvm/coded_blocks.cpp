@@ -76,8 +76,11 @@ std::optional<std::int64_t> distance_of_rows(const ir::Store& store, const EachR
 }
 
 constexpr std::int64_t bytes_of_entry = 7, bytes_of_column = 10, bytes_of_weight = 4;
-constexpr std::int64_t most_bytes_of_piece = 28 * 1024;
+/// A piece stays in the first cache of code. Where it fetches the next one and there is much of either code
+/// or vectors, short ones are better: what is fetched and what is read make room for one another.
+constexpr std::int64_t most_bytes_of_piece = 28 * 1024, most_bytes_of_short_piece = 12 * 1024;
 constexpr std::int64_t kept_in_cache = 600 * 1024;  ///< bytes of code and values, beside the operands
+constexpr std::int64_t first_cache = 40 * 1024;     ///< bytes of vectors that stay in it
 
 }  // namespace
 
@@ -266,7 +269,10 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
                            [&](const ir::If& one) { return ir::uses(one.condition, loop->name); });
   });
   if (chooses) return std::nullopt;
-  std::int64_t calls = bytes_of_all(found->sums) > kept_in_cache ? 1 : 0;
+  const std::int64_t all = bytes_of_all(found->sums);
+  std::int64_t calls = all > kept_in_cache ? 1 : 0;
+  found->short_pieces =
+      all > 2 * kept_in_cache || (all > kept_in_cache && bytes_of_vectors(found->sums) > first_cache);
   for (const ir::For* loop : nest.loops) {
     const auto range = ir::constant_iterations(*loop);
     calls *= range ? range->extent : 0;
@@ -291,9 +297,17 @@ std::int64_t SumCoder::bytes_of_all(const Stmt& sums) {
   return bytes_of_code(run(sums)) / bytes_of_entry * (bytes_of_entry + bytes_of_weight);
 }
 
-/// Alike in length, each of which the first cache holds.
-std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum) const {
-  const std::int64_t all = bytes_of_code(sum), count = ceil_divide(all, most_bytes_of_piece);
+/// Of the dense operand, that one run reads: the most.
+std::int64_t SumCoder::bytes_of_vectors(const Stmt& sums) {
+  if (const auto* choice = sums.as<ir::If>())
+    return std::max(bytes_of_vectors(choice->then), bytes_of_vectors(choice->otherwise));
+  const Sum& sum = run(sums);
+  return static_cast<std::int64_t>(sum.end - sum.begin) * registers_.lanes() * sum.bytes_of_dense;
+}
+
+/// Alike in length, of at most so many bytes of code.
+std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum, std::int64_t most) const {
+  const std::int64_t all = bytes_of_code(sum), count = ceil_divide(all, most);
   std::vector<Sum> pieces;
   std::int64_t before = 0;
   for (std::size_t column = sum.begin; column < sum.end; ++column) {
@@ -314,7 +328,7 @@ std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum) const {
 SumCoder::Leaf SumCoder::leaf(const CodedBlock& block, const Stmt& stmt) {
   const Sum& sum = run(stmt);
   Leaf leaf;
-  for (Sum& piece : pieces_of(sum)) {
+  for (Sum& piece : pieces_of(sum, block.short_pieces ? most_bytes_of_short_piece : most_bytes_of_piece)) {
     constexpr std::int64_t line = 64;
     // The next one is about as long.
     if (block.calls > 0)

@@ -56,7 +56,8 @@ struct CodedBlock {
   ir::Expr elements;                                  ///< those of a row that are stored, as in EachRow
   /// How often each function is called, where the code is more than caches hold: then one fetches the next.
   std::int64_t calls = 0;
-  ir::Stmt results;  ///< what is done with them there, after all functions; undefined: nothing
+  bool short_pieces = false;  ///< there is more of code or vectors than caches hold
+  ir::Stmt results;           ///< what is done with them there, after all functions; undefined: nothing
   bool is_array() const { return stored->scope != ir::Scope::global; }
 };
 
@@ -125,9 +126,10 @@ class SumCoder {
   bool are_runs(const ir::Stmt& sums, std::int64_t most);
   bool are_alike(const ir::Stmt& a, const ir::Stmt& b);
   std::optional<CodedBlock> either(const ir::If& choice);
-  std::vector<Sum> pieces_of(const Sum& sum) const;
+  std::vector<Sum> pieces_of(const Sum& sum, std::int64_t most) const;
   static std::int64_t bytes_of_code(const Sum& sum);
   std::int64_t bytes_of_all(const ir::Stmt& sums);
+  std::int64_t bytes_of_vectors(const ir::Stmt& sums);
   // sum_text.cpp
   std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
   // sum_text_neon.cpp
