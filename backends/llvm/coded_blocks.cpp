@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace weft::llvm_backend {
@@ -28,6 +29,7 @@ const Stmt* behind_end(const Stmt& body, EachRow& each) {
   });
   if (!is_end) return &body;
   each.elements = ir::minimum(each.elements, sum.expr());
+  each.guard = guard->condition;
   return &guard->then;
 }
 
@@ -85,18 +87,18 @@ constexpr std::int64_t first_cache = 40 * 1024;     ///< bytes of vectors that s
 }  // namespace
 
 /// What a leaf of the conditions adds up.
-const SumCoder::Sum& SumCoder::run(const Stmt& stmt) {
+const SumCoder::Sum& SumCoder::run(const Stmt& stmt, const Expr& guard) {
   const auto [known, fresh] = runs_.try_emplace(stmt.identity());
-  if (fresh) known->second = {stmt, sum_of(stmt)};
+  if (fresh) known->second = {stmt, sum_of(stmt, guard)};
   return known->second.second;
 }
 
 /// Whether all leaves are runs, of rows that are `most` elements of the sums at most.
-bool SumCoder::are_runs(const Stmt& sums, std::int64_t most) {
+bool SumCoder::are_runs(const Stmt& sums, std::int64_t most, const Expr& guard) {
   if (!sums.defined()) return false;
   if (const auto* choice = sums.as<ir::If>())
-    return are_runs(choice->then, most) && are_runs(choice->otherwise, most);
-  const Sum& sum = run(sums);
+    return are_runs(choice->then, most, guard) && are_runs(choice->otherwise, most, guard);
+  const Sum& sum = run(sums, guard);
   return !sum.rows.empty() && *sum.rows.rbegin() < most;
 }
 
@@ -186,7 +188,7 @@ std::optional<CodedBlock> SumCoder::block(const ir::Allocate& allocation) {
   coded.zero_of_row = first->loop->body;
   coded.results = statements.back();
   coded.sums = ir::block({statements.begin() + 1, statements.end() - 1});
-  if (!are_runs(coded.sums, coded.rows * coded.between_sums)) return std::nullopt;
+  if (!are_runs(coded.sums, coded.rows * coded.between_sums, first->guard)) return std::nullopt;
   leave_from_registers(coded, statements.back());
   return coded;
 }
@@ -272,7 +274,8 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
   const std::int64_t all = bytes_of_all(found->sums);
   std::int64_t calls = all > kept_in_cache ? 1 : 0;
   found->short_pieces =
-      all > 2 * kept_in_cache || (all > kept_in_cache && bytes_of_vectors(found->sums) > first_cache);
+      reads_apart(nest.loops, found->sums) &&
+      (all > 2 * kept_in_cache || (all > kept_in_cache && bytes_of_vectors(found->sums) > first_cache));
   for (const ir::For* loop : nest.loops) {
     const auto range = ir::constant_iterations(*loop);
     calls *= range ? range->extent : 0;
@@ -303,6 +306,17 @@ std::int64_t SumCoder::bytes_of_vectors(const Stmt& sums) {
     return std::max(bytes_of_vectors(choice->then), bytes_of_vectors(choice->otherwise));
   const Sum& sum = run(sums);
   return static_cast<std::int64_t>(sum.end - sum.begin) * registers_.lanes() * sum.bytes_of_dense;
+}
+
+/// Whether iterations read other vectors, as of panels of a product; lines of an image share most of theirs.
+bool SumCoder::reads_apart(const std::vector<const ir::For*>& loops, const Stmt& sums) {
+  if (const auto* choice = sums.as<ir::If>()) return reads_apart(loops, choice->then);
+  const Sum& sum = run(sums);
+  const auto [least, most] = std::ranges::minmax(*sum.places);
+  return std::ranges::all_of(loops, [&, span = most - least](const ir::For* loop) {
+    const std::int64_t between = std::abs(sum.first.coefficient_of(loop->name));
+    return between == 0 || between > span;
+  });
 }
 
 /// Alike in length, of at most so many bytes of code.

@@ -167,7 +167,7 @@ void SumCoder::name(Sum& sum, const CodedBlock* block, Begin begin) {
 
 /// The product that the statement is; without a table where it is none, or a sum could not stay in a
 /// register.
-SumCoder::Sum SumCoder::sum_of(const Stmt& statement) const {
+SumCoder::Sum SumCoder::sum_of(const Stmt& statement, const Expr& guard) const {
   const Stmt* each = &statement;
   Asked asked;
   if (const auto* loop = statement.as<ir::For>()) {
@@ -175,8 +175,14 @@ SumCoder::Sum SumCoder::sum_of(const Stmt& statement) const {
     if (!lanes || lanes->count < 1 || lanes->count > registers_.lanes()) return {};
     asked = *lanes;
   }
+  const auto* condition = each->as<ir::If>();
+  const bool is_guarded = condition != nullptr && guard.defined() && !condition->otherwise.defined() &&
+                          ir::same(condition->condition, guard);
+  if (is_guarded) each = &condition->then;
   const auto* product = each->as<ir::SparseProduct>();
-  if (product == nullptr || product->dense == product->sums) return {};
+  if (product == nullptr || product->dense == product->sums ||
+      (is_guarded && product->dense->scope == ir::Scope::global))
+    return {};
   auto place = first_lane_of(*product->dense, product->of_dense, asked, registers_.lanes());
   auto row = first_lane_of(*product->sums, product->of_sums, asked, registers_.lanes());
   if (!place || !row || !is_nobody_behind(*product->sums, asked.count)) return {};

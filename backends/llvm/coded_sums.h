@@ -40,6 +40,7 @@ struct EachRow {
   const ir::Store* store = nullptr;
   std::string lane;   ///< the loop over a row's elements; empty: none
   ir::Expr elements;  ///< how many of the first ones are stored: more than all, or less than none, too
+  ir::Expr guard;     ///< the condition that the last ones do not meet; undefined: none
 };
 
 /// A block of rows whose sums are zero first, and then what functions add up. Their second argument is where
@@ -119,17 +120,20 @@ class SumCoder {
   };
 
   void allocated(const ir::Allocate& allocation);
-  Sum sum_of(const ir::Stmt& statement) const;
-  const Sum& run(const ir::Stmt& stmt);
+  /// `guard`: a condition without which the elements of a sum are not even zero at first. What is added up of
+  /// others nobody asks for, so the product may be done without it.
+  Sum sum_of(const ir::Stmt& statement, const ir::Expr& guard = {}) const;
+  const Sum& run(const ir::Stmt& stmt, const ir::Expr& guard = {});
   bool is_nobody_behind(const ir::Buffer& sums, std::int64_t asked) const;
   void name(Sum& sum, const CodedBlock* block, Begin begin);
-  bool are_runs(const ir::Stmt& sums, std::int64_t most);
+  bool are_runs(const ir::Stmt& sums, std::int64_t most, const ir::Expr& guard);
   bool are_alike(const ir::Stmt& a, const ir::Stmt& b);
   std::optional<CodedBlock> either(const ir::If& choice);
   std::vector<Sum> pieces_of(const Sum& sum, std::int64_t most) const;
   static std::int64_t bytes_of_code(const Sum& sum);
   std::int64_t bytes_of_all(const ir::Stmt& sums);
   std::int64_t bytes_of_vectors(const ir::Stmt& sums);
+  bool reads_apart(const std::vector<const ir::For*>& loops, const ir::Stmt& sums);
   // sum_text.cpp
   std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
   // sum_text_neon.cpp
