@@ -499,7 +499,9 @@ constinit const StepKind bake_values{
         "program.",
     .more =
         "For each block of rows: for each column of the weight with an entry, in order, what is read of the "
-        "dense operand, once, and then the addition to the sum of every row with an entry in that column. "
+        "dense operand, once, and then the addition to the sum of every row with an entry in that column. On "
+        "a "
+        "CPU these are one statement, a table of numbers, where columns differ in numbers alone. "
         "Sums are registers, one a row and column of a thread. First values and results stay loops over the "
         "rows. Where the sum is split to groups, each gets an equal share of the entries in that order, and "
         "the groups share the rows of the result. A balanced tree of conditions on the number of the block "
