@@ -136,6 +136,8 @@ class SumCoder {
   bool reads_apart(const std::vector<const ir::For*>& loops, const ir::Stmt& sums);
   // sum_text.cpp
   std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
+  void write_products(const Sum& sum, const std::map<std::int64_t, std::int64_t>& register_of,
+                      std::string& text, std::string& values) const;
   // sum_text_neon.cpp
   std::string neon_text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
 

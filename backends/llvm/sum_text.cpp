@@ -45,75 +45,83 @@ const char* instruction_of_read(DType dtype) {
   return dtype == DType::f16 ? "vcvtph2ps" : dtype == DType::bf16 ? "vpmovzxwd" : "vmovups";
 }
 
+/// Rows of sums: the register of each, and its byte from where the function's second argument points.
+struct RowOfSums {
+  std::int64_t number = 0, byte = 0;
+};
+using RowsOfSums = std::map<std::int64_t, RowOfSums>;  ///< by the element of the sums
+
+/// Loads and stores of sums: of whole vectors, or, behind a question, of the elements in the mask in %edx.
+class SumsInMemory {
+ public:
+  SumsInMemory(const VectorRegisters& registers, const RowsOfSums& rows, bool masked)
+      : registers_(registers),
+        wide_(registers.bytes == VectorRegisters::widest),
+        masked_(masked),
+        rows_(rows),
+        pointer_("%rsi", wide_ ? registers.bytes : 1, !masked) {}
+
+  void load(std::string& text) { each_way(text, false); }
+  void store(std::string& text) { each_way(text, true); }
+
+ private:
+  /// Whole vectors need no mask, with which stores take some processors a dozen cycles.
+  void each_way(std::string& text, bool stores) {
+    if (!masked_) return each_row(text, stores, false);
+    fmt::format_to(std::back_inserter(text), "cmpl ${}, %edx\njne 3f\n", (1 << registers_.lanes()) - 1);
+    each_row(text, stores, false);
+    text += "jmp 4f\n3:\n";
+    // In the register of values, which is free here.
+    if (wide_)
+      text += "kmovw %edx, %k1\n";
+    else
+      fmt::format_to(std::back_inserter(text),
+                     "vmovd %edx, %xmm{0}\nvpbroadcastd %xmm{0}, %ymm{0}\nvpsllvd 2f(%rip), %ymm{0}, "
+                     "%ymm{0}\n",
+                     of_mask());
+    each_row(text, stores, true);
+    text += "4:\n";
+  }
+
+  void each_row(std::string& text, bool stores, bool some) {
+    const char* const vector = wide_ ? "%zmm" : "%ymm";
+    for (const auto& [element, row] : rows_) {
+      const std::string place = pointer_.operand(row.byte, text);
+      const auto out = std::back_inserter(text);
+      if (some && !wide_ && stores)
+        fmt::format_to(out, "vmaskmovps %ymm{}, %ymm{}, {}\n", row.number, of_mask(), place);
+      else if (some && !wide_)
+        fmt::format_to(out, "vmaskmovps {}, %ymm{}, %ymm{}\n", place, of_mask(), row.number);
+      else if (stores)
+        fmt::format_to(out, "vmovups {}{}, {}{}\n", vector, row.number, place, some ? "{%k1}" : "");
+      else
+        fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, row.number, some ? "{%k1}{z}" : "");
+    }
+  }
+
+  std::int64_t of_mask() const { return registers_.sums() + 1; }
+
+  VectorRegisters registers_;
+  bool wide_, masked_;
+  const RowsOfSums& rows_;
+  Pointer pointer_;
+};
+
 }  // namespace
 
-/// Without its name, so that functions that are alike are one. Its values have the local label 1; without
-/// AVX-512, the numbers that make a mask have 2; 3 and 4 are whether a vector is whole; 5 is where the next
-/// function begins.
-std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin begin) const {
-  if (registers_.bytes == VectorRegisters::of_neon) return neon_text_of(sum, block, begin);
+/// Reads and multiplications of all columns, and the values that they read.
+void SumCoder::write_products(const Sum& sum, const std::map<std::int64_t, std::int64_t>& register_of,
+                              std::string& text, std::string& values) const {
   const bool wide = registers_.bytes == VectorRegisters::widest;
   const char* const vector = wide ? "%zmm" : "%ymm";
   const std::int64_t of_operand = registers_.sums(), of_value = of_operand + 1;
-  // What a byte of displacement counts.
-  const std::int64_t of_vectors = wide ? registers_.bytes : 1, of_values = wide ? bytes_of_value : 1;
-  const bool masked = block != nullptr && !block->is_array();
-  std::map<std::int64_t, std::int64_t> register_of;
-  for (const std::int64_t row : sum.rows) register_of.emplace(row, std::ssize(register_of));
-  std::string text = "leaq 1f(%rip), %rax\n";
-  const auto out = std::back_inserter(text);
-  // Moving on takes an instruction, which pays where it serves many vectors.
   const std::vector<std::int64_t>& places = *sum.places;
+  // Moving on takes an instruction, which pays where it serves many vectors.
   const std::int64_t of_reads = wide ? registers_.lanes() * sum.bytes_of_dense : 1;
   const bool near = (places[sum.end - 1] - places[sum.begin]) * sum.bytes_of_dense <
                     static_cast<std::int64_t>(sum.end - sum.begin) * of_reads * vectors_of_displacement;
-  Pointer sums("%rsi", of_vectors, !masked), operand("%rdi", of_reads, near), value("%rax", of_values, true);
-  const auto place_of = [&](std::int64_t row) {
-    const std::int64_t element = block == nullptr ? row : row / block->between_sums * block->between_stored;
-    return sums.operand(element * bytes_of_value, text);
-  };
-  const auto each_row = [&](bool stores, bool some) {
-    for (const auto& [row, number] : register_of) {
-      const std::string place = place_of(row);
-      if (some && !wide && stores)
-        fmt::format_to(out, "vmaskmovps %ymm{}, %ymm{}, {}\n", number, of_value, place);
-      else if (some && !wide)
-        fmt::format_to(out, "vmaskmovps {}, %ymm{}, %ymm{}\n", place, of_value, number);
-      else if (stores)
-        fmt::format_to(out, "vmovups {}{}, {}{}\n", vector, number, place, some ? "{%k1}" : "");
-      else
-        fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, number, some ? "{%k1}{z}" : "");
-    }
-  };
-  // Whole vectors need no mask, with which stores take some processors a dozen cycles.
-  const auto load_or_store = [&](bool stores) {
-    if (!masked) return each_row(stores, false);
-    fmt::format_to(out, "cmpl ${}, %edx\njne 3f\n", (1 << registers_.lanes()) - 1);
-    each_row(stores, false);
-    text += "jmp 4f\n3:\n";
-    // In the register of values, which is free here.
-    if (wide)
-      text += "kmovw %edx, %k1\n";
-    else
-      fmt::format_to(
-          out, "vmovd %edx, %xmm{0}\nvpbroadcastd %xmm{0}, %ymm{0}\nvpsllvd 2f(%rip), %ymm{0}, %ymm{0}\n",
-          of_value);
-    each_row(stores, true);
-    text += "4:\n";
-  };
-  if (begin == Begin::zero) {
-    for (const auto& [row, number] : register_of)
-      fmt::format_to(out, "vxorps %xmm{0}, %xmm{0}, %xmm{0}\n", number);
-  } else {
-    load_or_store(false);
-  }
-  if (sum.what.ahead > 0) {
-    text += "leaq 5f(%rip), %r8\naddq %rcx, %r8\n";
-    constexpr std::int64_t line = 64;
-    for (std::int64_t byte = 0; byte < sum.what.ahead; byte += line)
-      fmt::format_to(out, "prefetcht1 {}(%r8)\n", byte);
-  }
-  std::string values;
+  Pointer operand("%rdi", of_reads, near), value("%rax", wide ? bytes_of_value : 1, true);
+  const auto out = std::back_inserter(text);
   std::int64_t used = 0;
   for (std::size_t column = sum.begin; column < sum.end; ++column) {
     const std::string place = operand.operand(places[column] * sum.bytes_of_dense, text);
@@ -125,17 +133,49 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
       const std::string at = value.operand(used++ * bytes_of_value, text);
       const std::int64_t row = register_of.at(sum.element_of(entry.row));
       fmt::format_to(std::back_inserter(values), ".long {}\n", std::bit_cast<std::uint32_t>(entry.value));
-      if (wide) {
+      if (wide)
         fmt::format_to(out, "vfmadd231ps {}{{1to16}}, {}{}, {}{}\n", at, vector, of_operand, vector, row);
-      } else {
+      else
         fmt::format_to(out, "vbroadcastss {}, {}{}\nvfmadd231ps {}{}, {}{}, {}{}\n", at, vector, of_value,
                        vector, of_value, vector, of_operand, vector, row);
-      }
     }
   }
-  load_or_store(true);
+}
+
+/// Without its name, so that functions that are alike are one. Its values have the local label 1; without
+/// AVX-512, the numbers that make a mask have 2; 3 and 4 are whether a vector is whole; 5 is where the next
+/// function begins.
+std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin begin) const {
+  if (registers_.bytes == VectorRegisters::of_neon) return neon_text_of(sum, block, begin);
+  const bool masked = block != nullptr && !block->is_array();
+  std::map<std::int64_t, std::int64_t> register_of;
+  RowsOfSums rows;
+  for (const std::int64_t row : sum.rows) {
+    const std::int64_t number = std::ssize(register_of);
+    const std::int64_t element = block == nullptr ? row : row / block->between_sums * block->between_stored;
+    register_of.emplace(row, number);
+    rows.emplace(row, RowOfSums{number, element * bytes_of_value});
+  }
+  SumsInMemory sums(registers_, rows, masked);
+  std::string text = "leaq 1f(%rip), %rax\n", values;
+  const auto out = std::back_inserter(text);
+  if (begin == Begin::zero) {
+    for (const auto& [row, number] : register_of)
+      fmt::format_to(out, "vxorps %xmm{0}, %xmm{0}, %xmm{0}\n", number);
+  } else {
+    sums.load(text);
+  }
+  if (sum.what.ahead > 0) {
+    text += "leaq 5f(%rip), %r8\naddq %rcx, %r8\n";
+    constexpr std::int64_t line = 64;
+    for (std::int64_t byte = 0; byte < sum.what.ahead; byte += line)
+      fmt::format_to(out, "prefetcht1 {}(%r8)\n", byte);
+  }
+  write_products(sum, register_of, text, values);
+  sums.store(text);
   text += "vzeroupper\nretq\n.p2align 6\n";
-  if (masked && !wide) text += "2:\n.long 31, 30, 29, 28, 27, 26, 25, 24\n";
+  if (masked && registers_.bytes != VectorRegisters::widest)
+    text += "2:\n.long 31, 30, 29, 28, 27, 26, 25, 24\n";
   text += "1:\n" + values;
   if (sum.what.ahead > 0) text += ".p2align 6\n5:\n";
   return text;
