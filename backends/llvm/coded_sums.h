@@ -102,7 +102,8 @@ class SumCoder {
     CodedSum what;
     ir::Linear first;  ///< where the first column of the table lies in the dense operand
     std::shared_ptr<const ir::EntryTable> table;
-    std::shared_ptr<const std::vector<std::int64_t>> places;  ///< of all columns, in elements from `first`
+    std::shared_ptr<const std::vector<std::int64_t>>
+        places;  ///< where each column lies, in elements from `first`
     std::size_t begin = 0, end = 0;
     std::int64_t first_row = 0, between_rows = 0;  ///< elements of the sums
     std::set<std::int64_t> rows;                   ///< elements of the sums that are added to

@@ -3,6 +3,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <weft/backends/llvm/emit.h>
+#include <weft/scheduler/ir/written_out.h>
+#include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
 #include <iterator>
@@ -48,6 +50,13 @@ llvm::Value* Emitter::element(llvm::GlobalVariable* array, llvm::Value* place) {
 }
 
 void Emitter::of(const ir::SparseProduct& s) {
+  // Few entries are shorter than loops over them.
+  constexpr std::size_t few_entries = 64;
+  if (s.table->entries().size() <= few_entries) {
+    ir::Program part;
+    part.body = ir::written_out(ir::sparse_product(s));
+    return statement(passes::fuse_multiply_add(std::move(part)).body);
+  }
   const std::size_t coordinates = s.coordinates.size();
   const TableArrays& arrays = arrays_of(*s.table, coordinates);
   const auto number = [&](std::size_t count) { return llvm::ConstantInt::get(index_type_, count); };

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/ir/written_out.h>
 #include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/program/step_arguments.h>
+#include <weft/scheduler/steps/parts/baked_product.h>
 
 #include <algorithm>
 #include <chrono>
@@ -73,10 +76,19 @@ class OtherSteps {
 
 /// The step at the first values of its knobs at which it applies; those that the rewrite takes as symbols
 /// stay open.
-StepResult at_first_values(const StepKind& kind, const ir::Program& program, const Step& step,
+StepResult at_first_values(const StepKind& kind, const ir::Program& given, const Step& step,
                            const StepContext& context) {
+  // Steps look at what is read and added entry by entry, of which bake_values has made tables.
+  if (ir::any<ir::SparseProduct>(given.body)) {
+    ir::Program program = given;
+    program.body = ir::written_out(given.body);
+    StepResult result = at_first_values(kind, program, step, context);
+    if (auto* changed = std::get_if<ir::Program>(&result))
+      changed->body = steps::with_products(changed->body);
+    return result;
+  }
   const std::vector<std::string> names = replayed_knobs(step);
-  if (names.empty()) return kind.apply(program, StepArguments(kind, step), context);
+  if (names.empty()) return kind.apply(given, StepArguments(kind, step), context);
   const auto is_it = [&](const Argument& argument) {
     const auto* choice = std::get_if<KnobChoice>(&argument.value);
     return choice != nullptr && choice->name == names.front();
@@ -84,7 +96,7 @@ StepResult at_first_values(const StepKind& kind, const ir::Program& program, con
   const auto open = std::ranges::find_if(step.arguments, is_it);
   std::optional<StepResult> first;
   for (const std::int64_t value : std::get<KnobChoice>(open->value).values) {
-    StepResult result = at_first_values(kind, program, with_values(step, {{names.front(), value}}), context);
+    StepResult result = at_first_values(kind, given, with_values(step, {{names.front(), value}}), context);
     if (std::holds_alternative<ir::Program>(result)) return result;
     if (!first) first = std::move(result);
   }

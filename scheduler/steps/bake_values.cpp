@@ -1,6 +1,7 @@
 // bake_values: the stored entries of a block of rows, written out as constants.
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -239,10 +240,19 @@ class Baking {
   /// Whether entries of a column differ in their values alone, wherever they are.
   bool is_of_column() const {
     if (!weights_.position(nest_.value).defined()) return false;
-    const auto is_used = [&](const Expr& expr) {
-      return ir::uses(expr, loop_) || ir::uses_any(expr, nest_.selectors);
-    };
-    return !is_used(nest_.value) && std::ranges::none_of(conditions_.needed, is_used);
+    const auto depends = [&](const Expr& expr) { return depends_on_place(expr); };
+    return !depends(nest_.value) && std::ranges::none_of(conditions_.needed, depends);
+  }
+
+  /// Whether the row or the place of an entry matters beside what the weights' arrays hold there.
+  bool depends_on_place(const Expr& expr) const {
+    if (const auto* load = expr.as<ir::Load>(); load != nullptr && weights_.holds(load->buffer)) return false;
+    if (const auto* variable = expr.as<ir::Variable>()) {
+      const auto is_it = [&](const ir::For& loop) { return loop.name == variable->name; };
+      return variable->name == loop_ || std::ranges::any_of(nest_.selectors, is_it) ||
+             std::ranges::any_of(nest_.entries, is_it);
+    }
+    return ir::any_child(expr, [&](const Expr& child) { return depends_on_place(child); });
   }
 
   /// Without its row; nothing where its conditions cannot hold.
@@ -292,7 +302,9 @@ class Baking {
     }
     const auto position = weights_.integer(nest_.position, variables);
     if (!position || *position < 0 || static_cast<std::size_t>(*position) >= weights_.columns().size()) {
-      refused_ = other_shape("the position of an entry is not known from the weights");
+      std::vector<Expr> open;
+      if (hold(conditions_.needed, variables, open))
+        refused_ = other_shape("the position of an entry is not known from the weights");
       return;
     }
     auto entry = entry_at(*position, variables);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/baked_product.h>
 
 #include <algorithm>
@@ -58,7 +59,7 @@ std::optional<ir::SparseProduct> baked_product(const std::vector<BakedEntry>& en
                                                const std::string& row) {
   if (entries.empty() || sums->dtype != DType::f32 || !are_alike(entries)) return std::nullopt;
   const ir::Load* first = widened(entries.front().shared);
-  if (first == nullptr) return std::nullopt;
+  if (first == nullptr || first->buffer == sums) return std::nullopt;
   const std::vector<std::size_t> begins = begins_of_columns(entries);
   std::vector<Place> places;
   for (const std::size_t begin : begins) {
@@ -96,6 +97,89 @@ std::optional<ir::SparseProduct> baked_product(const std::vector<BakedEntry>& en
   }
   product.table = std::move(table);
   return product;
+}
+
+namespace {
+
+/// What is read of the dense operand and added to sums, inside loops and conditions.
+struct ColumnOfEntries {
+  ir::Chain around;
+  std::vector<BakedEntry> entries;
+  ir::BufferRef sums;
+  std::vector<Expr> place;  ///< of the sums, behind the row
+};
+
+/// One entry of `let name = …`, or nothing where it is another statement.
+bool add_entry(ColumnOfEntries& column, const ir::Let& read, const Stmt& stmt) {
+  const auto* store = stmt.as<ir::Store>();
+  const auto* product = store != nullptr && store->accumulate
+                            ? ir::as_binary(store->value, ir::BinaryOperator::multiply)
+                            : nullptr;
+  if (product == nullptr || store->indices.empty()) return false;
+  const bool left = product->left.as<ir::Constant>() != nullptr;
+  const auto* variable = (left ? product->right : product->left).as<ir::Variable>();
+  const std::int64_t* row = ir::integer_value(store->indices.front());
+  const std::vector<Expr> place(store->indices.begin() + 1, store->indices.end());
+  if (variable == nullptr || variable->name != read.name || row == nullptr) return false;
+  if (column.entries.empty()) {
+    column.sums = store->buffer;
+    column.place = place;
+  }
+  if (store->buffer != column.sums || !ir::same(place, column.place)) return false;
+  column.entries.push_back({.column = 0,
+                            .row = *row,
+                            .value = left ? product->left : product->right,
+                            .shared = read.value,
+                            .conditions = {}});
+  return true;
+}
+
+std::optional<ColumnOfEntries> column_of(const Stmt& stmt) {
+  ColumnOfEntries column{ir::chain_of(stmt), {}, {}, {}};
+  const auto* read = column.around.core.as<ir::Let>();
+  if (read == nullptr || widened(read->value) == nullptr) return std::nullopt;
+  const auto* several = read->body.as<ir::Sequence>();
+  const std::vector<Stmt> updates = several != nullptr ? several->statements : std::vector{read->body};
+  const auto add = [&](const Stmt& update) { return add_entry(column, *read, update); };
+  return std::ranges::all_of(updates, add) ? std::optional(std::move(column)) : std::nullopt;
+}
+
+bool are_beside(const ColumnOfEntries& a, const ColumnOfEntries& b) {
+  const auto same_loop = [](const ir::For& x, const ir::For& y) {
+    return x.name == y.name && x.kind == y.kind && ir::same(x.begin, y.begin) && ir::same(x.extent, y.extent);
+  };
+  return a.sums == b.sums && ir::same(a.place, b.place) &&
+         std::ranges::equal(a.around.loops, b.around.loops, same_loop) &&
+         ir::same(a.around.conditions, b.around.conditions);
+}
+
+}  // namespace
+
+Stmt with_products(const Stmt& stmt) {
+  return ir::rewrite<ir::Sequence>(stmt, [](const ir::Sequence& block) {
+    std::vector<Stmt> result;
+    for (std::size_t i = 0; i < block.statements.size();) {
+      auto columns = column_of(block.statements[i]);
+      std::size_t end = i + 1;
+      for (; columns && end < block.statements.size(); ++end) {
+        const auto next = column_of(block.statements[end]);
+        if (!next || !are_beside(*columns, *next)) break;
+        columns->entries.insert(columns->entries.end(), next->entries.begin(), next->entries.end());
+      }
+      auto product = columns && end > i + 1 ? baked_product(columns->entries, columns->sums, columns->place,
+                                                            columns->sums->name + ".row")
+                                            : std::nullopt;
+      if (product) {
+        columns->around.core = ir::sparse_product(*std::move(product));
+        result.push_back(ir::rebuild(std::move(columns->around)));
+      } else {
+        result.insert(result.end(), block.statements.begin() + static_cast<std::ptrdiff_t>(i),
+                      block.statements.begin() + static_cast<std::ptrdiff_t>(end));
+      }
+      i = end;
+    }
+    return ir::block(std::move(result));
+  });
 }
 
 }  // namespace weft::steps

@@ -178,8 +178,8 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesTheOption) {
       {"verify --weights filter.npy --op conv2d --image 2x2", "where:    --image 2x2, height"},
       {"verify --weights w.npy --n 8 --recipe cpu_rows:panel=32,copy=image",
        "where:    --recipe cpu_rows:panel=32,copy=image, "},
-      {"verify --weights w.npy --n 8 --dtype f16 --recipe cpu_code:rows=8",
-       "where:    --recipe cpu_code:rows=8\n"},
+      {"verify --weights w.npy --n 64 --dtype f64 --recipe cpu_code:rows=8",
+       "where:    --recipe cpu_code:rows=8, C[m, n]"},
       {"verify --weights w.npy --n 8 --schedule empty.json --recipe default",
        "--schedule and --recipe exclude one another"},
   };
