@@ -115,5 +115,14 @@ TEST(SparseProduct, HasAllEntriesOfAProcessorsBlocks) {
   EXPECT_EQ(entries_of(baked(DType::f64, "cpu")), 0);
 }
 
+TEST(SparseProduct, StandsBehindStepsThatLookAtEntries) {
+  Schedule s = baked(DType::f32, "cpu");
+  const std::size_t entries = entries_of(s);
+  s.stage("B", shared, at = LoopName("n.outer"));
+  EXPECT_EQ(entries_of(s), entries);
+  s.parallel(LoopName("n.outer"));
+  EXPECT_EQ(entries_of(s), entries);
+}
+
 }  // namespace
 }  // namespace weft
