@@ -1,7 +1,6 @@
 // bake_values: the stored entries of a block of rows, written out as constants.
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
-#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -53,7 +52,7 @@ class Baking {
     }
     wider_ = with_rows(nest_.sum, 0);
     conditions_ = needed_conditions(program_, Coordinates(context_), nest_.conditions, nest_.value);
-    is_of_column_ = is_of_column();
+    is_of_column_ = differ_in_values(nest_, weights_, conditions_.needed);
     KnownWeights::Variables block;
     const Stmt tree = select(0, block);
     if (refused_) return *refused_;
@@ -235,24 +234,6 @@ class Baking {
       if (value == nullptr) open.push_back(std::move(folded));
     }
     return true;
-  }
-
-  /// Whether entries of a column differ in their values alone, wherever they are.
-  bool is_of_column() const {
-    if (!weights_.position(nest_.value).defined()) return false;
-    const auto depends = [&](const Expr& expr) { return depends_on_place(expr); };
-    return !depends(nest_.value) && std::ranges::none_of(conditions_.needed, depends);
-  }
-
-  /// Whether the row or the place of an entry matters beside what the weights' arrays hold there.
-  bool depends_on_place(const Expr& expr) const {
-    if (const auto* load = expr.as<ir::Load>(); load != nullptr && weights_.holds(load->buffer)) return false;
-    if (const auto* variable = expr.as<ir::Variable>()) {
-      const auto is_it = [&](const ir::For& loop) { return loop.name == variable->name; };
-      return variable->name == loop_ || std::ranges::any_of(nest_.selectors, is_it) ||
-             std::ranges::any_of(nest_.entries, is_it);
-    }
-    return ir::any_child(expr, [&](const Expr& child) { return depends_on_place(child); });
   }
 
   /// Without its row; nothing where its conditions cannot hold.
@@ -447,7 +428,7 @@ class Baking {
   Limits limits_;
   BakedNest nest_;
   NeededConditions conditions_;                   ///< conditions of the nest
-  bool is_of_column_ = false;                     ///< see is_of_column
+  bool is_of_column_ = false;                     ///< entries of a column differ in their values alone
   std::map<std::int64_t, BakedEntry> of_column_;  ///< one of each column, where that says all of the others
   std::optional<Chunks> chunks_;                  ///< where there are any
   std::int64_t entries_ = 0;                      ///< entries of the blocks written out so far

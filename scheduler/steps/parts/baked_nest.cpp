@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -7,6 +8,7 @@
 #include <weft/scheduler/steps/parts/loops.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace weft::steps {
 namespace {
@@ -245,6 +247,22 @@ class NestFinder {
 };
 
 }  // namespace
+
+bool differ_in_values(const BakedNest& nest, const KnownWeights& weights,
+                      const std::vector<Expr>& conditions) {
+  const auto chooses = [&](const std::string& name) {
+    const auto is_it = [&](const ir::For& loop) { return loop.name == name; };
+    return name == nest.rows.name || std::ranges::any_of(nest.selectors, is_it) ||
+           std::ranges::any_of(nest.entries, is_it);
+  };
+  const std::function<bool(const Expr&)> depends = [&](const Expr& expr) {
+    if (const auto* load = expr.as<ir::Load>(); load != nullptr && weights.holds(load->buffer)) return false;
+    if (const auto* variable = expr.as<ir::Variable>()) return chooses(variable->name);
+    return ir::any_child(expr, depends);
+  };
+  return weights.position(nest.value).defined() && !depends(nest.value) &&
+         std::ranges::none_of(conditions, depends);
+}
 
 Reason other_shape_than_baked(const std::string& found, const std::string& loop) {
   return {

@@ -40,6 +40,10 @@ struct BakedNest {
 /// 5 and 6 of bake_values.
 std::variant<BakedNest, Reason> baked_nest(const ir::Program& program, const KnownWeights& weights,
                                            const StepContext& context, const std::string& loop);
+/// Whether entries of a column differ in their values alone, wherever they are: neither what is added nor the
+/// conditions depend on the row or the place of an entry beside what the weights' arrays hold there.
+bool differ_in_values(const BakedNest& nest, const KnownWeights& weights,
+                      const std::vector<ir::Expr>& conditions);
 /// Precondition 4.
 Reason other_shape_than_baked(const std::string& found, const std::string& loop);
 
