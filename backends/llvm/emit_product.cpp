@@ -3,7 +3,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <weft/backends/llvm/emit.h>
-#include <weft/scheduler/ir/written_out.h>
+#include <weft/scheduler/ir/sparse_product.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>

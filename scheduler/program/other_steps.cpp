@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/sparse_product.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/ir/written_out.h>
 #include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/program/step_arguments.h>
-#include <weft/scheduler/steps/parts/baked_product.h>
 
 #include <algorithm>
 #include <chrono>
@@ -83,8 +82,7 @@ StepResult at_first_values(const StepKind& kind, const ir::Program& given, const
     ir::Program program = given;
     program.body = ir::written_out(given.body);
     StepResult result = at_first_values(kind, program, step, context);
-    if (auto* changed = std::get_if<ir::Program>(&result))
-      changed->body = steps::with_products(changed->body);
+    if (auto* changed = std::get_if<ir::Program>(&result)) changed->body = ir::with_products(changed->body);
     return result;
   }
   const std::vector<std::string> names = replayed_knobs(step);

@@ -16,7 +16,4 @@ std::optional<ir::SparseProduct> baked_product(const std::vector<BakedEntry>& en
                                                const ir::BufferRef& sums, const std::vector<ir::Expr>& place,
                                                const std::string& row);
 
-/// What written_out() made of products, or a step of that, as products again.
-ir::Stmt with_products(const ir::Stmt& stmt);
-
 }  // namespace weft::steps
