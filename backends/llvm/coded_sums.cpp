@@ -139,6 +139,12 @@ bool SumCoder::is_nobody_behind(const ir::Buffer& sums, std::int64_t asked) cons
   return asked == registers_.lanes() || (used != used_.end() && used->second <= asked);
 }
 
+std::map<std::int64_t, std::int64_t> SumCoder::Sum::registers() const {
+  std::map<std::int64_t, std::int64_t> register_of;
+  for (const std::int64_t row : rows) register_of.emplace(row, std::ssize(register_of));
+  return register_of;
+}
+
 std::optional<CodedSum> SumCoder::coded(const Stmt& statement) {
   if (registers_.bytes == 0) return std::nullopt;
   Sum sum = sum_of(statement);

@@ -59,6 +59,8 @@ struct CodedBlock {
   std::int64_t calls = 0;
   bool short_pieces = false;  ///< there is more of code or vectors than caches hold
   ir::Stmt results;           ///< what is done with them there, after all functions; undefined: nothing
+  /// Where the function finds that element of the sums.
+  std::int64_t place_of(std::int64_t element) const { return element / between_sums * between_stored; }
   bool is_array() const { return stored->scope != ir::Scope::global; }
 };
 
@@ -109,6 +111,8 @@ class SumCoder {
     std::set<std::int64_t> rows;                   ///< elements of the sums that are added to
     std::int64_t bytes_of_dense = 4;               ///< an element's
     std::int64_t element_of(std::int64_t row) const { return first_row + row * between_rows; }
+    /// The register of each element of the sums that is added to.
+    std::map<std::int64_t, std::int64_t> registers() const;
   };
 
   /// What the sums are when a function begins.

@@ -294,15 +294,10 @@ void Emitter::of(const ir::Let& s) {
 void Emitter::of(const ir::Allocate& s) {
   internal_check(!lanes_, "an allocation inside a vectorized loop");
   const ir::Buffer& buffer = *s.buffer;
-  const auto block = coder_.block(s);
   const auto shared = shared_.find(&buffer);
   frame_.buffers[&buffer] = shared != shared_.end() ? shared->second : local_array(buffer);
   if (capabilities_.gpu && buffer.scope == ir::Scope::registers) clear_registers(frame_.buffers[&buffer]);
-  if (block && block->is_array()) {
-    emit(CodedNest{{}, *block});
-  } else {
-    statement(s.body);
-  }
+  statement(s.body);
   frame_.buffers.erase(&buffer);
 }
 

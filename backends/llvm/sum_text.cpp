@@ -45,21 +45,20 @@ const char* instruction_of_read(DType dtype) {
   return dtype == DType::f16 ? "vcvtph2ps" : dtype == DType::bf16 ? "vpmovzxwd" : "vmovups";
 }
 
-/// Rows of sums: the register of each, and its byte from where the function's second argument points.
-struct RowOfSums {
-  std::int64_t number = 0, byte = 0;
-};
-using RowsOfSums = std::map<std::int64_t, RowOfSums>;  ///< by the element of the sums
-
-/// Loads and stores of sums: of whole vectors, or, behind a question, of the elements in the mask in %edx.
+/// Loads and stores of sums where a block has them, or in their array: of whole vectors, or, behind a
+/// question, of the elements in the mask in %edx.
 class SumsInMemory {
  public:
-  SumsInMemory(const VectorRegisters& registers, const RowsOfSums& rows, bool masked)
+  SumsInMemory(const VectorRegisters& registers, const std::map<std::int64_t, std::int64_t>& register_of,
+               const CodedBlock* block)
       : registers_(registers),
         wide_(registers.bytes == VectorRegisters::widest),
-        masked_(masked),
-        rows_(rows),
-        pointer_("%rsi", wide_ ? registers.bytes : 1, !masked) {}
+        masked_(block != nullptr && !block->is_array()),
+        register_of_(register_of),
+        block_(block),
+        pointer_("%rsi", wide_ ? registers.bytes : 1, !masked_) {}
+
+  bool masked() const { return masked_; }
 
   void load(std::string& text) { each_way(text, false); }
   void store(std::string& text) { each_way(text, true); }
@@ -85,17 +84,18 @@ class SumsInMemory {
 
   void each_row(std::string& text, bool stores, bool some) {
     const char* const vector = wide_ ? "%zmm" : "%ymm";
-    for (const auto& [element, row] : rows_) {
-      const std::string place = pointer_.operand(row.byte, text);
+    for (const auto& [element, number] : register_of_) {
+      const std::int64_t at = block_ == nullptr ? element : block_->place_of(element);
+      const std::string place = pointer_.operand(at * bytes_of_value, text);
       const auto out = std::back_inserter(text);
       if (some && !wide_ && stores)
-        fmt::format_to(out, "vmaskmovps %ymm{}, %ymm{}, {}\n", row.number, of_mask(), place);
+        fmt::format_to(out, "vmaskmovps %ymm{}, %ymm{}, {}\n", number, of_mask(), place);
       else if (some && !wide_)
-        fmt::format_to(out, "vmaskmovps {}, %ymm{}, %ymm{}\n", place, of_mask(), row.number);
+        fmt::format_to(out, "vmaskmovps {}, %ymm{}, %ymm{}\n", place, of_mask(), number);
       else if (stores)
-        fmt::format_to(out, "vmovups {}{}, {}{}\n", vector, row.number, place, some ? "{%k1}" : "");
+        fmt::format_to(out, "vmovups {}{}, {}{}\n", vector, number, place, some ? "{%k1}" : "");
       else
-        fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, row.number, some ? "{%k1}{z}" : "");
+        fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, number, some ? "{%k1}{z}" : "");
     }
   }
 
@@ -103,7 +103,8 @@ class SumsInMemory {
 
   VectorRegisters registers_;
   bool wide_, masked_;
-  const RowsOfSums& rows_;
+  const std::map<std::int64_t, std::int64_t>& register_of_;
+  const CodedBlock* block_;
   Pointer pointer_;
 };
 
@@ -147,16 +148,8 @@ void SumCoder::write_products(const Sum& sum, const std::map<std::int64_t, std::
 /// function begins.
 std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin begin) const {
   if (registers_.bytes == VectorRegisters::of_neon) return neon_text_of(sum, block, begin);
-  const bool masked = block != nullptr && !block->is_array();
-  std::map<std::int64_t, std::int64_t> register_of;
-  RowsOfSums rows;
-  for (const std::int64_t row : sum.rows) {
-    const std::int64_t number = std::ssize(register_of);
-    const std::int64_t element = block == nullptr ? row : row / block->between_sums * block->between_stored;
-    register_of.emplace(row, number);
-    rows.emplace(row, RowOfSums{number, element * bytes_of_value});
-  }
-  SumsInMemory sums(registers_, rows, masked);
+  const std::map<std::int64_t, std::int64_t> register_of = sum.registers();
+  SumsInMemory sums(registers_, register_of, block);
   std::string text = "leaq 1f(%rip), %rax\n", values;
   const auto out = std::back_inserter(text);
   if (begin == Begin::zero) {
@@ -174,7 +167,7 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
   write_products(sum, register_of, text, values);
   sums.store(text);
   text += "vzeroupper\nretq\n.p2align 6\n";
-  if (masked && registers_.bytes != VectorRegisters::widest)
+  if (sums.masked() && registers_.bytes != VectorRegisters::widest)
     text += "2:\n.long 31, 30, 29, 28, 27, 26, 25, 24\n";
   text += "1:\n" + values;
   if (sum.what.ahead > 0) text += ".p2align 6\n5:\n";

@@ -86,13 +86,10 @@ class NeonRows {
 std::string SumCoder::neon_text_of(const Sum& sum, const CodedBlock* block, Begin begin) const {
   const std::int64_t of_operand = registers_.sums(), of_values = of_operand + 1;
   const std::vector<std::int64_t>& places = *sum.places;
-  std::map<std::int64_t, std::int64_t> register_of, register_of_byte;
-  for (const std::int64_t row : sum.rows) {
-    const std::int64_t number = std::ssize(register_of);
-    const std::int64_t element = block == nullptr ? row : row / block->between_sums * block->between_stored;
-    register_of.emplace(row, number);
-    register_of_byte.emplace(element * bytes_of_sum, number);
-  }
+  const std::map<std::int64_t, std::int64_t> register_of = sum.registers();
+  std::map<std::int64_t, std::int64_t> register_of_byte;
+  for (const auto& [element, number] : register_of)
+    register_of_byte.emplace((block == nullptr ? element : block->place_of(element)) * bytes_of_sum, number);
   const NeonRows rows(register_of_byte, block != nullptr && !block->is_array());
   std::string text =
       "stp d8, d9, [sp, -64]!\nstp d10, d11, [sp, 16]\nstp d12, d13, [sp, 32]\nstp d14, d15, [sp, 48]\n"

@@ -55,7 +55,6 @@ template <>
 inline constexpr std::tuple children<RegisterRange>{&RegisterRange::buffer, &RegisterRange::indices};
 template <>
 inline constexpr std::tuple children<Execute>{&Execute::results, &Execute::inputs, &Execute::arguments};
-
 template <>
 inline constexpr std::tuple children<SparseProduct>{&SparseProduct::dense, &SparseProduct::of_dense,
                                                     &SparseProduct::sums, &SparseProduct::of_sums};

@@ -111,7 +111,8 @@ Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to
   rewriter.on_stmt = [&](const Stmt& child) {
     const auto* store = child.as<Store>();
     if (store != nullptr && store->buffer == from) return changed(*store);
-    if (const auto* product = child.as<SparseProduct>()) {
+    const auto* product = child.as<SparseProduct>();
+    if (product != nullptr && (product->dense == from || product->sums == from)) {
       SparseProduct result = *product;
       const auto replace_in = [&](BufferRef& buffer, std::vector<Expr>& indices) {
         if (buffer != from) return;

@@ -183,7 +183,7 @@ class Baking {
     const std::vector<Expr>& conditions = entries.front().conditions;
     const bool are_of_columns = std::ranges::any_of(conditions, [&](const Expr& condition) {
       Expr read = entries.front().shared;
-      return without_condition(condition, read) || clamp_reads(condition, read);
+      return without_condition(condition, read, nest_.columns) || clamp_reads(condition, read);
     });
     if (are_of_columns) return {};
     return rebuild(ir::Chain{nest_.columns, conditions, ir::sparse_product(*std::move(product))});
@@ -319,7 +319,7 @@ class Baking {
     Expr counts;
     ir::Chain chain{nest_.columns, {}, {}};
     for (const Expr& condition : first.conditions) {
-      if (shared.defined() && without_condition(condition, shared)) continue;
+      if (shared.defined() && without_condition(condition, shared, nest_.columns)) continue;
       if (shared.defined() && finite && clamp_reads(condition, shared))
         counts = counts.defined() ? counts && condition : condition;
       else
@@ -337,33 +337,6 @@ class Baking {
       chain.core = ir::let(read, shared, ir::let(name, chosen, body));
     }
     return rebuild(std::move(chain));
-  }
-
-  /// Columns of a thread behind the last one need no branch: their sums are stored by nobody, so they may
-  /// read the last column instead. True when `shared` has been changed so that it may be read without the
-  /// condition.
-  bool without_condition(const Expr& condition, Expr& shared) const {
-    const auto* less = condition.as<ir::Binary>();
-    if (less == nullptr || less->op != ir::BinaryOperator::less || is_float(less->left.dtype())) return false;
-    const bool vector =
-        std::ranges::find(nest_.columns, LoopKind::vectorized, &ir::For::kind) != nest_.columns.end();
-    if (vector || !ir::uses_any(condition, nest_.columns)) return false;
-    bool replaced = true;
-    const Expr changed = ir::rewrite<ir::Load>(shared, [&](const ir::Load& load, const Expr& e) {
-      // A tile in shared memory holds every column, zero behind the last one.
-      if (load.buffer->scope == ir::Scope::shared) return e;
-      std::vector<Expr> indices = load.indices;
-      bool here = false;
-      for (Expr& index : indices) {
-        if (!ir::same(index, less->left)) continue;
-        index = ir::minimum(index, less->right - 1);
-        here = true;
-      }
-      replaced = replaced && here;
-      return ir::load(load.buffer, std::move(indices));
-    });
-    if (replaced) shared = changed;
-    return replaced;
   }
 
   /// Indices [row, …] of the sums of all rows in place of […] of one row's, and the same of their parts.
@@ -492,9 +465,8 @@ constinit const StepKind bake_values{
         "program.",
     .more =
         "For each block of rows: for each column of the weight with an entry, in order, what is read of the "
-        "dense operand, once, and then the addition to the sum of every row with an entry in that column. On "
-        "a "
-        "CPU these are one statement, a table of numbers, where columns differ in numbers alone. "
+        "dense operand, once, and then the addition to the sum of every row with an entry in that column. "
+        "On a CPU these are one statement, a table of numbers, where columns differ in numbers alone. "
         "Sums are registers, one a row and column of a thread. First values and results stay loops over the "
         "rows. Where the sum is split to groups, each gets an equal share of the entries in that order, and "
         "the groups share the rows of the result. A balanced tree of conditions on the number of the block "

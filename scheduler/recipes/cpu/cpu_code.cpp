@@ -177,10 +177,10 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   if (!reason.empty())
     refuse_recipe(
         cpu_code_needs, algorithm, reason,
-        fmt::format("f32, f16 or bf16 weights of at most {} entries and a product or a convolution, on a CPU "
-                    "with AVX2, "
-                    "AVX-512 or NEON; else cpu_rows or default_schedule(algorithm, weights, target)",
-                    most_baked_entries_of_cpu));
+        fmt::format(
+            "f32, f16 or bf16 weights of at most {} entries and a product or a convolution, on a CPU "
+            "with AVX2, AVX-512 or NEON; else cpu_rows or default_schedule(algorithm, weights, target)",
+            most_baked_entries_of_cpu));
   const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
   if (has_lines(nest))
     IdleKnobs(algorithm.text(), "an image whose lines are copied")

@@ -70,4 +70,27 @@ std::vector<std::vector<BakedEntry>> together_alike(std::vector<BakedEntry> entr
   return groups;
 }
 
+bool without_condition(const ir::Expr& condition, ir::Expr& shared, const std::vector<ir::For>& columns) {
+  const auto* less = ir::as_binary(condition, ir::BinaryOperator::less);
+  if (less == nullptr || is_float(less->left.dtype())) return false;
+  const bool vector = std::ranges::find(columns, LoopKind::vectorized, &ir::For::kind) != columns.end();
+  if (vector || !ir::uses_any(condition, columns)) return false;
+  bool replaced = true;
+  const ir::Expr changed = ir::rewrite<ir::Load>(shared, [&](const ir::Load& load, const ir::Expr& e) {
+    // A tile in shared memory holds every column, zero behind the last one.
+    if (load.buffer->scope == ir::Scope::shared) return e;
+    std::vector<ir::Expr> indices = load.indices;
+    bool here = false;
+    for (ir::Expr& index : indices) {
+      if (!ir::same(index, less->left)) continue;
+      index = ir::minimum(index, less->right - 1);
+      here = true;
+    }
+    replaced = replaced && here;
+    return ir::load(load.buffer, std::move(indices));
+  });
+  if (replaced) shared = changed;
+  return replaced;
+}
+
 }  // namespace weft::steps

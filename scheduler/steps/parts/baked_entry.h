@@ -25,4 +25,9 @@ struct BakedEntry {
 /// that it is read once for them.
 std::vector<std::vector<BakedEntry>> together_alike(std::vector<BakedEntry> entries);
 
+/// Columns of a thread behind the last one need no branch: their sums are stored by nobody, so they may read
+/// the last column instead. True when `shared` has been changed so that it may be read without the condition;
+/// `columns`: the loops over a thread's columns.
+bool without_condition(const ir::Expr& condition, ir::Expr& shared, const std::vector<ir::For>& columns);
+
 }  // namespace weft::steps
