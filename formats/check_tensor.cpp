@@ -127,7 +127,8 @@ class Entries {
     if (!innermost || open.kind->ascending == nullptr || place.padding || level.stride < 1 ||
         level.dimension == Dimension::none || (has_row_order_ && is_row))
       return 0;
-    const std::int64_t room = is_row ? tensor_.rows() - place.row : tensor_.columns() - place.column;
+    const std::int64_t room = std::min(
+        size_of_block(place), is_row ? tensor_.rows() - place.row : tensor_.columns() - place.column);
     const std::int64_t count = open.kind->ascending(open, children, ceil_divide(room, level.stride));
     const auto visit_at = [&](std::int64_t number) {
       CheckPlace here = place;
@@ -150,6 +151,18 @@ class Entries {
             }));
   }
 
+  /// What coordinates of a level lie below, times its stride: the stride of the level around it in its
+  /// dimension, so that no block lists what belongs to the next.
+  static std::int64_t size_of_block(const CheckPlace& place) {
+    const Level& here = *place.levels[place.level].level;
+    std::int64_t size = largest_extent;
+    for (const OpenLevel& outer : place.levels.first(place.level)) {
+      if (outer.level->dimension == here.dimension && outer.level->stride > here.stride)
+        size = std::min(size, outer.level->stride);
+    }
+    return size;
+  }
+
   /// Adds a coordinate. Strides are positive, so that a sum past the edge stays past it.
   void move(CheckPlace& place, const Child& child) const {
     const Level& level = *place.levels[place.level].level;
@@ -157,7 +170,8 @@ class Entries {
     const bool is_row = level.dimension == Dimension::row;
     const std::int64_t coordinate = child.coordinate;
     std::int64_t& sum = is_row ? place.row : place.column;
-    const std::int64_t extent = is_row ? tensor_.rows() : tensor_.columns();
+    const std::int64_t whole = is_row ? tensor_.rows() : tensor_.columns();
+    const std::int64_t extent = std::min(whole, sum + size_of_block(place));
     const bool outside = coordinate < 0 || level.stride < 1 || coordinate > largest_extent / level.stride ||
                          sum + coordinate * level.stride >= extent;
     if (!outside) {
@@ -168,7 +182,8 @@ class Entries {
       refuse(level.index.empty() ? fmt::format("level {}, child {}", place.level, coordinate)
                                  : place.where(level.index, child.position),
              fmt::format("{} {}", is_row ? "row" : "column", sum + coordinate * level.stride),
-             fmt::format("0 to {}{}", extent - 1, level.padded ? ", or -1 for padding" : ""));
+             fmt::format("{} to {}{}", extent < whole ? sum : 0, extent - 1,
+                         level.padded ? ", or -1 for padding" : ""));
     }
   }
 

@@ -112,16 +112,26 @@ struct NamesOfOptions {
 
 namespace formats {
 
-/// How csr and ell lay out rows: `csr({.order = RowOrder::dealt, .rows = 64})`.
+/// How ell and bitmap lay out rows: `ell({.order = RowOrder::dealt, .rows = 64})`.
 struct RowOptions {
   RowOrder order = RowOrder::given;
   std::int64_t rows = 64;  ///< rows of a block, for the orders that ask: those that a thread block will take
 };
 
+/// Of a weight whose column numbers fit into 16 bits.
+inline constexpr std::int64_t columns_of_16_bits = 32'768;
+
+/// How csr lays out rows, as RowOptions, and how wide its column numbers are: `csr({.index = 16})`.
+struct CsrOptions {
+  RowOrder order = RowOrder::given;
+  std::int64_t rows = 64;
+  std::int64_t index = 32;  ///< bits of a column, 16 or 32; 16 for weights of at most columns_of_16_bits
+};
+
 Format dense();  ///< every element stored, zeros too, row-major
 #define WEFT_ROWS "({.order = RowOrder::dealt, .rows = 64})"
 /// Rows compressed: offsets by row, columns, values.
-WEFT_FORMAT(Csr, csr, RowOptions, {}, "csr" WEFT_ROWS);
+WEFT_FORMAT(Csr, csr, CsrOptions, {}, "csr" WEFT_ROWS);
 Format csc();  ///< columns compressed: offsets by column, rows, values
 Format coo();  ///< row, column, value of each entry, sorted by row
 /// A bit for each column, 64 in a word, and values.
@@ -142,9 +152,6 @@ struct PaddedOptions {
 };
 /// csr whose lists are filled up, column -1 in the padding.
 WEFT_FORMAT(PaddedCsr, padded_csr, PaddedOptions, {}, "padded_csr({.pad = 8, .block = 64})");
-
-/// Of a weight whose column numbers fit into 16 bits.
-inline constexpr std::int64_t columns_of_16_bits = 32'768;
 
 /// How sliced_ell cuts rows into slices: `sliced_ell({.slice = 8})`, written "sliced_ell:pad=4,slice=8".
 struct SliceOptions {
@@ -217,6 +224,16 @@ struct ColumnVectors {
   WEFT_LETTERS_REFUSED(column_vectors, "column_vectors(16), rows of a group, which is V")
 };
 inline constexpr ColumnVectors column_vectors{};
+
+/// Blocks of columns, of each of which the rows are compressed, as a CPU reads them whose first cache holds
+/// what one block multiplies. columns: of a block, a power of two from 4 to 32,768. Written
+/// "column_blocks:columns=256".
+struct ColumnBlocks {
+  Format operator()(std::int64_t columns = 128) const;
+  WEFT_SIZES_REFUSED(column_blocks)
+  WEFT_LETTERS_REFUSED(column_blocks, "column_blocks(256), columns of a block")
+};
+inline constexpr ColumnBlocks column_blocks{};
 
 /// How n_m, v_n_m and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
 /// `v_n_m({.columns = 16})`, written "v_n_m:M=16,V=64".

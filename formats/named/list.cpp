@@ -21,6 +21,7 @@ std::span<const NamedFormat> named_formats() {
       named::v_n_m(),
       named::column_quads(),
       named::column_vectors(),
+      named::column_blocks(),
   };
   return list;
 }

@@ -17,6 +17,7 @@ Recipe default_recipe();
 Recipe cpu_rows_recipe();
 Recipe cpu_code_recipe();
 Recipe cpu_groups_recipe();
+Recipe cpu_blocks_recipe();
 Recipe sparsert_recipe();
 Recipe sliced_rows_recipe();
 Recipe shfl_bw_recipe();
@@ -30,9 +31,9 @@ constexpr std::size_t most_added = 64;
 /// Recipes are pointed to, so that the list has its room from the beginning.
 std::vector<Recipe>& all_recipes() {
   static std::vector<Recipe> list = [] {
-    const std::array own{default_recipe(),    cpu_rows_recipe(),    cpu_code_recipe(),
-                         cpu_groups_recipe(), sliced_rows_recipe(), sparsert_recipe(),
-                         shfl_bw_recipe(),    hb_ell_recipe(),      v_n_m_recipe()};
+    const std::array own{default_recipe(),    cpu_rows_recipe(),    cpu_code_recipe(), cpu_groups_recipe(),
+                         cpu_blocks_recipe(), sliced_rows_recipe(), sparsert_recipe(), shfl_bw_recipe(),
+                         hb_ell_recipe(),     v_n_m_recipe()};
     std::vector<Recipe> begun;
     begun.reserve(own.size() + most_added);
     begun.assign(own.begin(), own.end());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <unordered_map>
 
@@ -78,13 +79,25 @@ void add_dense_and_csr(const WeightMatrix& weights, std::vector<Format>& formats
   formats.push_back(formats::csr());
 }
 
+/// Blocks of columns in which a row has about `entries`, where they are several.
+void add_column_blocks(const WeightMatrix& weights, std::vector<Format>& formats) {
+  constexpr double entries = 16, fewest = 64, most = 256;
+  const double density = 1 - weights.sparsity();
+  if (density <= 0) return;
+  const auto columns = static_cast<std::uint64_t>(std::clamp(entries / density, fewest, most));
+  const auto of_block = static_cast<std::int64_t>(std::bit_ceil(columns));
+  if (weights.columns >= 2 * of_block) formats.push_back(formats::column_blocks(of_block));
+}
+
 std::vector<Format> formats_on_cpu(const WeightMatrix& weights) {
   std::vector<Format> formats;
   const std::int64_t rows = weights.stored() > 0 ? equal_groups(weights, cpu_group_sizes) : 0;
   for (const std::int64_t size : cpu_group_sizes) {
     if (size <= rows) formats.push_back(formats::column_vectors(size));
   }
+  add_column_blocks(weights, formats);
   add_dense_and_csr(weights, formats);
+  if (weights.columns <= formats::columns_of_16_bits) formats.push_back(formats::csr({.index = 16}));
   return formats;
 }
 

@@ -75,7 +75,7 @@ double time_on_cpu(const ProblemSummary& problem, const Format& format, std::str
                    const KnobValues& point, const Target& target, const Ceilings& ceilings) {
   constexpr double dense_rate = 100'000, other_rate = 10'000;
   const double bound = bound_of(problem, recipe, point, target, ceilings).microseconds;
-  if (format.name != "csr" && recipe != "cpu_groups") {
+  if (format.name != "csr" && (recipe == "default" || format.name == "dense")) {
     const double usual = bound_of(problem, recipe, {}, target, ceilings).microseconds;
     return (1 + problem.operations() / (format.name == "dense" ? dense_rate : other_rate)) * bound / usual;
   }

@@ -5,6 +5,7 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/recipes/cpu/cpu_blocks.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
 #include <weft/scheduler/recipes/cpu/cpu_groups.h>
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
@@ -71,7 +72,9 @@ void check_matrix(const WeightMatrix& given, int threads) {
     return std::make_shared<const SparseTensor>(pack(matrix, format));
   };
   std::vector<Schedule> schedules{cpu_rows(algorithm, csr, cpu), cpu_code(algorithm, csr, cpu),
-                                  cpu_groups(algorithm, packed(formats::column_vectors(4)), cpu)};
+                                  cpu_rows(algorithm, packed(formats::csr({.index = 16})), cpu),
+                                  cpu_groups(algorithm, packed(formats::column_vectors(4)), cpu),
+                                  cpu_blocks(algorithm, packed(formats::column_blocks(64)), cpu)};
   for (const Format& format : {formats::csr(), formats::csc(), formats::coo(), formats::ell(),
                                formats::bcsr(8), formats::blocked_ell(4), formats::vector_wise({.rows = 8}),
                                formats::shfl_bw({.rows = 16, .places = 16})})

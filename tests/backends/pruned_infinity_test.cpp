@@ -28,6 +28,8 @@ constexpr std::int64_t rows = 45, inner = 70;
 const std::vector<std::string> all_formats{"dense",
                                            "csr",
                                            "csr:order=dealt,rows=16",
+                                           "csr:index=16",
+                                           "column_blocks:columns=16",
                                            "csc",
                                            "coo",
                                            "ell",
@@ -113,8 +115,9 @@ TEST(PrunedInfinity, EveryRecipeKeepsTheRule) {
     const Target target = target_named(name);
     const Device device = target.is_gpu() ? Device::simulator(name) : Device::cpu();
     for (const DType dtype : {DType::f16, DType::f32}) {
-      for (const char* text : {"csr", "hb_ell:every=2", "shfl_bw:V=16", "vector_wise:V=32", "n_m:V=64",
-                               "v_n_m:M=8,V=64", "column_quads:V=64", "column_vectors"}) {
+      for (const char* text :
+           {"csr", "hb_ell:every=2", "shfl_bw:V=16", "vector_wise:V=32", "n_m:V=64", "v_n_m:M=8,V=64",
+            "column_quads:V=64", "column_vectors", "column_blocks:columns=16"}) {
         const Format format = parse_format(text);
         const SpaceProblem problem{spmm_algorithm(rows, inner, width, dtype),
                                    std::make_shared<const WeightMatrix>(matrix_for(format, dtype)), format};

@@ -25,6 +25,8 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
 #include <set>
 
 namespace weft {
@@ -87,21 +89,54 @@ Measured measured_of(const Json& line, const Target& target) {
   return kernel;
 }
 
-/// A right trial of `weft tune` of a product whose operands are rows of N columns: a record does not say how
-/// images are cut.
+/// The convolution of a record, of the smallest images that have such results; nothing where it is another.
+std::optional<Algorithm> images_of(const Record& record) {
+  static const std::regex windows(R"((?:(\d+)\*)?p \+ (?:(\d+)\*)?r(?: - (\d+))?, )");
+  const std::string text = record.problem.word("algorithm");
+  std::smatch found;
+  if (!std::regex_search(text, found, windows)) return std::nullopt;
+  const auto number = [&](std::size_t group, std::int64_t otherwise) {
+    return found[group].matched ? std::stoll(found[group].str()) : otherwise;
+  };
+  const auto size = [&](const char* name) { return record.problem.size(name); };
+  const std::int64_t stride = number(1, 1), dilation = number(2, 1), pad = number(3, 0);
+  const auto extent = [&](std::int64_t results, std::int64_t taps) {
+    return (results - 1) * stride + (taps - 1) * dilation + 1 - 2 * pad;
+  };
+  const Convolution convolution{
+      .batch = size("extent_b"),
+      .channels = size("extent_c"),
+      .filters = size("extent_f"),
+      .image = {extent(size("extent_p"), size("extent_r")), extent(size("extent_q"), size("extent_s"))},
+      .filter = {size("extent_r"), size("extent_s")},
+      .pad = {pad, pad},
+      .stride = {stride, stride},
+      .dilation = {dilation, dilation},
+      .layout = text.starts_with("C[f,")  ? ImageLayout::chwn
+                : text.ends_with(", c])") ? ImageLayout::nhwc
+                                          : ImageLayout::nchw};
+  return convolution_algorithm(convolution, dtype_named(record.problem.word("dtype")).value());
+}
+
+std::optional<Algorithm> algorithm_of(const Record& record) {
+  if (record.kernel == "conv2d") return images_of(record);
+  if (record.problem.word("algorithm").find("B[k, n]") == std::string::npos) return std::nullopt;
+  const ProblemSummary problem = summary_of(record);
+  return spmm_algorithm(problem.m, problem.k, Extent(problem.n), problem.dtype);
+}
+
+/// A right trial of `weft tune` of a convolution, or of a product whose operands are rows of N columns.
 std::optional<Measured> measured_of(const Record& record, const Target& target) {
   const std::optional<double> time = record.time_of_correct();
-  const bool is_plain = record.problem.word("algorithm").find("B[k, n]") != std::string::npos;
-  if (record.measure != "gpu" || !is_plain || !time || record.recipe == "default") return std::nullopt;
+  if (record.measure != "gpu" || !time || record.recipe == "default") return std::nullopt;
+  const std::optional<Algorithm> algorithm = algorithm_of(record);
+  if (!algorithm) return std::nullopt;
   Measured kernel;
   kernel.id = record.problem_key();
   kernel.recipe = record.recipe;
   kernel.format = parse_format(record.pattern.kind);
   ProblemSummary problem = summary_of(record);
-  const std::vector<std::string> aligned =
-      operands_to_align(spmm_algorithm(problem.m, problem.k, Extent(problem.n), problem.dtype));
-  problem.input_unaligned = std::ranges::find(aligned, "B") != aligned.end();
-  problem.output_unaligned = std::ranges::find(aligned, "C") != aligned.end();
+  add_algorithm(problem, *algorithm);
   const Ceilings ceilings = ceilings_of(problem.dtype, target);
   const double copying = time_of_copying(problem, record.recipe, ceilings);
   kernel.problem = seen_by(record.recipe, problem);
@@ -209,6 +244,29 @@ void print_share_of_best(const Kernels& kernels, const std::vector<double>& expe
   }
 }
 
+std::string text_of(const Measured& one) {
+  std::string text = fmt::format("{} {}", one.recipe, one.format.text());
+  for (const auto& [name, value] : one.point) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+/// Of each problem the kernel that is taken and the fastest one.
+void print_each(const Kernels& kernels, const std::vector<double>& expected, const Target& target) {
+  std::map<std::string, std::size_t> best;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto [found, added] = best.try_emplace(kernels[i].id, i);
+    if (kernels[i].microseconds < kernels[found->second].microseconds) found->second = i;
+  }
+  for (const auto& [id, i] : taken(kernels, expected, target, false)) {
+    const ProblemSummary& problem = kernels[i].problem;
+    fmt::print("{:.3f} {} {} x {} x {} {:.3f}\n", kernels[best.at(id)].microseconds / kernels[i].microseconds,
+               kind_of(kernels[i]), problem.m, problem.k, problem.n, problem.density());
+    for (const auto& [word, at] : {std::pair("taken", i), {"best", best.at(id)}})
+      fmt::print("  {:5} {:8.2f} us, expected {:8.2f}, modelled {:8.2f}: {}\n", word,
+                 kernels[at].microseconds, expected[at], kernels[at].modelled, text_of(kernels[at]));
+  }
+}
+
 void print_errors(const Kernels& kernels, const std::vector<double>& expected, const Target& target) {
   std::map<std::string, std::vector<double>> errors;
   for (const auto& [id, i] : taken(kernels, expected, target, false))
@@ -246,6 +304,7 @@ struct Options {
   std::string out, target = "sm_90a";
   BoostingOptions boosting;
   std::size_t folds = 10;
+  bool each = false;
   std::uint64_t seed = 1;
 };
 
@@ -269,6 +328,7 @@ int run(const Options& options) {
   expected.resize(judged);
   print_share_of_best(first, expected, target, false, "learnt, held out");
   print_errors(first, expected, target);
+  if (options.each) print_each(first, expected, target);
   if (options.out.empty()) return 0;
   LearntTimes times;
   times.target = target.name;
@@ -294,6 +354,7 @@ int main(int argc, char** argv) {
   app.add_option("--rate", options.boosting.rate)->capture_default_str();
   app.add_option("--least-weight", options.boosting.least_weight, "of a leaf")->capture_default_str();
   app.add_option("--folds", options.folds, "parts that problems are dealt into")->capture_default_str();
+  app.add_flag("--each", options.each, "of each problem what is taken and what is fastest");
   app.add_option("--seed", options.seed)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {

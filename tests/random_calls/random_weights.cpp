@@ -140,7 +140,10 @@ Format random_format(Dice& dice) {
                                               "column_quads:V=16",
                                               "column_vectors",
                                               "column_vectors:V=4,index=16",
-                                              "column_vectors:V=32"};
+                                              "column_vectors:V=32",
+                                              "column_blocks",
+                                              "csr:index=16",
+                                              "column_blocks:columns=8"};
   Format format = parse_format(dice.any_of(usual));
   if (dice.chance(12)) {
     static const std::vector<std::string> names{

@@ -126,9 +126,10 @@ Bound time_of_cpu_rows(const ProblemSummary& problem, const KnobValues& point, c
   if (is_copied(point))
     parts.add(Resource::launch, 1e6 * of_copied * static_cast<double>(problem.dense_elements) * bytes /
                                     ceilings.l2_bytes_a_second);
-  constexpr double bytes_of_column = 4, ahead = 0.5;
+  constexpr double ahead = 0.5;
   const bool again = number_of_knob(point, "order", number_of(CpuOrder::rows)) == number_of(CpuOrder::panels);
-  const double list = static_cast<double>(problem.stored) * (bytes + bytes_of_column);
+  const double list =
+      static_cast<double>(problem.stored) * (bytes + static_cast<double>(problem.column_bits) / 8);
   if (list > kept_bytes(target))
     parts.add(Resource::memory, 1e6 * ahead * list * (again ? work.walks : 1) / ceilings.bytes_a_second);
   parts.add(Resource::launch, ceilings.launch_microseconds);

@@ -81,7 +81,10 @@ void add_format(ProblemSummary& summary, const Format& format) {
     summary.row_variation = 0;
   }
   summary.group_rows = parameter_of(format, "V");
-  summary.block = parameter_of(format, "b");
+  constexpr std::int64_t usual_columns = 128;
+  summary.block = format.name == "column_blocks" ? parameter_of(format, "columns", usual_columns)
+                                                 : parameter_of(format, "b");
+  summary.column_bits = format.name == "column_blocks" ? 16 : parameter_of(format, "index", 32);
   if (!formats::keeps_two_of_four(format)) return;
   summary.kept_of = 2;
   if (format.name == "column_quads") return;
@@ -100,15 +103,10 @@ ProblemSummary with_copied_rows(ProblemSummary problem) {
   return problem;
 }
 
-ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
-                          std::int64_t open_size) {
-  ProblemSummary summary;
-  summary.m = weights.rows;
-  summary.k = weights.columns;
-  summary.stored = weights.stored();
+void add_algorithm(ProblemSummary& summary, const Algorithm& algorithm, std::int64_t open_size) {
   const Operand& output = algorithm.operands[algorithm.output.operand];
   summary.dtype = output.dtype;
-  summary.n = weights.rows > 0 ? elements_of(output, open_size) / weights.rows : 0;
+  summary.n = summary.m > 0 ? elements_of(output, open_size) / summary.m : 0;
   for (const TensorAccess& factor : algorithm.factors) {
     const Operand& operand = algorithm.operands[factor.operand];
     if (operand.storage == Storage::sparse) continue;
@@ -132,6 +130,15 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
   summary.input_unaligned = is_one_of(aligned, algorithm.operands[dense_operand(algorithm)]);
   summary.output_unaligned = is_one_of(aligned, output);
   summary.output_transposed = summary.output_across && is_one_of(operands_to_transpose(algorithm), output);
+}
+
+ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
+                          std::int64_t open_size) {
+  ProblemSummary summary;
+  summary.m = weights.rows;
+  summary.k = weights.columns;
+  summary.stored = weights.stored();
+  add_algorithm(summary, algorithm, open_size);
   const RowLengths lengths = row_lengths(weights);
   summary.row_mean = lengths.mean;
   summary.row_variation = lengths.variation;

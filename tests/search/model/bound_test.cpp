@@ -408,6 +408,20 @@ TEST(TimesOnACpu, WhatIsCopiedAtATimeStaysInTheSecondCache) {
   EXPECT_GT(time(256), 1.2 * time(64));
 }
 
+TEST(TimesOnACpu, BlocksOfColumnsSaveWayToThePanelAndCostSums) {
+  const auto time = [&](double density, std::int64_t columns) {
+    ProblemSummary problem = unstructured(4096, 4096, 128, density);
+    add_format(problem, formats::column_blocks(columns));
+    return on_cpu(problem, "cpu_blocks", {{"panel", 128}, {"copy", 2}});
+  };
+  EXPECT_GT(time(0.3, 1024), 1.1 * time(0.3, 64));
+  EXPECT_GT(time(0.01, 16), 1.1 * time(0.01, 256));
+  ProblemSummary list = unstructured(4096, 4096, 1, 0.3), narrow = list;
+  add_format(narrow, formats::csr({.index = 16}));
+  EXPECT_GT(on_cpu(list, "cpu_rows", {{"panel", 1}, {"groups", 8}}),
+            1.05 * on_cpu(narrow, "cpu_rows", {{"panel", 1}, {"groups", 8}}));
+}
+
 TEST(TimesOnACpu, FewerLinesAtATimeReadTheCodeMoreOften) {
   const ProblemSummary problem = images(16, 2, ImageLayout::nchw);
   const auto time = [&](std::int64_t lines) {
