@@ -134,7 +134,8 @@ class Chooser {
       else if (!best.empty())
         add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
                    predicted_point(recipe, choices, summary));
-      choice.ways.push_back(std::move(unasked));
+      // What was learnt of a CPU is of points alone.
+      if (target_.is_gpu() || !compared || best.empty()) choice.ways.push_back(std::move(unasked));
       if (is_known(format, recipe)) add_known(choice, choices);
       for (Way& way : std::span(choice.ways).subspan(first)) {
         const KnobValues point = way.point.value_or(KnobValues());
@@ -215,13 +216,21 @@ class Chooser {
     for (const std::vector<KnobValues>& points : likely_points(recipe, choices, times.modelled)) {
       std::vector<Way> of_kind;
       for (const KnobValues& point : points)
-        of_kind.push_back({problem.format, &recipe, point, times.expected(point)});
+        of_kind.push_back({problem.format, &recipe, offered(point), times.expected(point)});
       std::ranges::stable_sort(of_kind, {}, &Way::microseconds);
+      const auto again = std::ranges::unique(of_kind, {}, &Way::point);
+      of_kind.erase(again.begin(), again.end());
       of_kind.resize(std::min(of_kind.size(), options_.points));
       best.insert(best.end(), of_kind.begin(), of_kind.end());
     }
     std::ranges::stable_sort(best, {}, &Way::microseconds);
     return best;
+  }
+
+  /// On a CPU what threads share is left to the recipe: times are of one thread.
+  KnobValues offered(KnobValues point) const {
+    if (!target_.is_gpu()) point.erase("threads");
+    return point;
   }
 
   /// By the kind of point, those of the least modelled time.

@@ -70,8 +70,35 @@ double logarithm_of_ratio(double one, double other) {
   return other > 0 ? logarithm(one / other) : -1;
 }
 
+/// Of images, by their algorithm; -1 of products, and where it is not known.
+template <class Value>
+double of_images(const KernelOutline& kernel, Value value) {
+  return kernel.problem.of_images == nullptr ? -1 : value(*kernel.problem.of_images);
+}
+
+/// Results that lie one behind the other in memory: pixels of a line, filters, or images.
+double innermost(const KernelOutline& kernel) {
+  return of_images(kernel, [](const Algorithm& algorithm) {
+    const std::string* last = algorithm.output.indices.back().plain();
+    return last == nullptr ? -1 : logarithm(algorithm.index(*last).extent.value);
+  });
+}
+
+/// The largest step from one element that is read to that of the next result.
+double stride(const KernelOutline& kernel) {
+  return of_images(kernel, [](const Algorithm& algorithm) {
+    std::int64_t largest = 1;
+    for (const TensorAccess& factor : algorithm.factors) {
+      for (const AffineIndex& index : factor.indices)
+        for (const auto& [name, coefficient] : index.terms)
+          if (!algorithm.index(name).reduction) largest = std::max(largest, coefficient);
+    }
+    return static_cast<double>(largest);
+  });
+}
+
 using Outline = const KernelOutline&;
-constexpr std::array<Number, 28> of_problem{{
+constexpr std::array<Number, 33> of_problem{{
     {"m", [](Outline kernel) { return logarithm(kernel.problem.m); }},
     {"k", [](Outline kernel) { return logarithm(kernel.problem.k); }},
     {"n", [](Outline kernel) { return logarithm(kernel.problem.n); }},
@@ -85,6 +112,10 @@ constexpr std::array<Number, 28> of_problem{{
     {"density", [](Outline kernel) { return kernel.problem.density(); }},
     {"dense_elements", [](Outline kernel) { return logarithm(kernel.problem.dense_elements); }},
     {"overlap", overlap},
+    {"innermost", innermost},
+    {"stride", stride},
+    {"images_across", [](Outline kernel) { return kernel.problem.images_across ? 1.0 : 0.0; }},
+    {"images_fill_warps", [](Outline kernel) { return kernel.problem.images_fill_warps ? 1.0 : 0.0; }},
     {"row_variation", [](Outline kernel) { return kernel.problem.row_variation; }},
     {"group_rows", [](Outline kernel) { return logarithm(kernel.problem.group_rows); }},
     {"kept_of", [](Outline kernel) { return static_cast<double>(kernel.problem.kept_of); }},
@@ -101,6 +132,11 @@ constexpr std::array<Number, 28> of_problem{{
      [](Outline kernel) { return filled_share(kernel.problem.m, value_of_knob(kernel, "tile_m")); }},
     {"filled_columns",
      [](Outline kernel) { return filled_share(kernel.problem.n, value_of_knob(kernel, "tile_n")); }},
+    {"filled_lanes",
+     [](Outline kernel) {
+       return filled_share(kernel.problem.n,
+                           value_of_knob(kernel, "columns") * value_of_knob(kernel, "lanes"));
+     }},
     {"warps",
      [](Outline kernel) {
        return logarithm_of_ratio(value_of_knob(kernel, "tile_m") * value_of_knob(kernel, "tile_n"),
@@ -243,7 +279,9 @@ std::vector<double> KernelNumbers::operator()(const KernelOutline& kernel) const
 }
 
 bool LearntTimes::is_of(std::string_view recipe, const Target& on) const {
-  return on.name == target && std::ranges::find(recipes, recipe) != recipes.end();
+  const bool alike =
+      on.name == target || (!on.is_gpu() && on.vector_bytes == target_named(target).vector_bytes);
+  return alike && std::ranges::find(recipes, recipe) != recipes.end();
 }
 
 double LearntTimes::correction(const KernelOutline& kernel) const {

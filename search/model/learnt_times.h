@@ -53,6 +53,7 @@ struct LearntTimes {
   KernelNumbers numbers;
   BoostedTrees trees;  ///< over the numbers: logarithms of measured over modelled times
 
+  /// Those of a CPU are of all whose vectors are as wide.
   bool is_of(std::string_view recipe, const Target& on) const;
   /// What a modelled time is multiplied by.
   double correction(const KernelOutline& kernel) const;
@@ -67,8 +68,11 @@ LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 /// It is what
 ///     learn_times TRIALS.jsonl h100_choice_study.jsonl h100_choice_study_2.jsonl h200_choice_study.jsonl
 ///         h200_image_trials.jsonl --trees 500 --height 6 --rate 0.06 -o search/model/sm_90a_times.json
-/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are the lines of h200_short_search,
-/// h200_drawn_search, h200_full_search, h200_narrow_tiles and h200_drawn_search_2. Read once.
+/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are h200_drawn_search_3,
+/// h200_short_search_2, h200_drawn_search, h200_short_search, h200_drawn_search_2, h200_full_search,
+/// h200_narrow_tiles, h200_few_columns_trials and h200_image_search. Read once.
 const LearntTimes& shipped_times();
+/// Of CPUs with AVX-512, one thread, likewise of cpu_search.jsonl alone.
+const LearntTimes& shipped_cpu_times();
 
 }  // namespace weft

@@ -58,9 +58,11 @@ TEST(CpuBlocks, EveryKnobIsTakenAndTheWidthMayBeOpen) {
   for (const Extent& width : {Extent(70), Extent::any("N")}) {
     const Algorithm algorithm = spmm_algorithm(43, 70, width, DType::f32);
     for (const std::int64_t panel : {8, 16, 64}) {
-      for (const CpuBlockCopy copy : {CpuBlockCopy::none, CpuBlockCopy::block})
-        test::expect_exact_on_cpu(
-            cpu_blocks(algorithm, packed(weights, 32), cpu(), {.panel = panel, .copy = copy}));
+      for (const CpuBlockCopy copy : {CpuBlockCopy::none, CpuBlockCopy::block}) {
+        for (const CpuThreads threads : {CpuThreads::panels, CpuThreads::rows})
+          test::expect_exact_on_cpu(cpu_blocks(algorithm, packed(weights, 32), cpu(),
+                                               {.panel = panel, .copy = copy, .threads = threads}));
+      }
     }
   }
 }

@@ -79,13 +79,13 @@ Measured measured_of(const Json& line, const Target& target) {
   problem.row_variation = line.at("row_variation");
   problem.row_mean = static_cast<double>(problem.stored) / static_cast<double>(problem.m);
   add_format(problem, kernel.format);
-  if (line.contains("image"))
-    problem.of_images = std::make_shared<const Algorithm>(images_of(line.at("image"), problem.dtype));
+  if (line.contains("image")) add_algorithm(problem, images_of(line.at("image"), problem.dtype));
   kernel.point = filled_point(problem, kernel.recipe, line.at("point").get<KnobValues>(), target);
   kernel.bound = bound_of(problem, kernel.recipe, kernel.point, target);
-  kernel.modelled = modelled_time(problem, kernel.format, kernel.recipe, kernel.point, target,
-                                  ceilings_of(problem.dtype, target));
-  kernel.microseconds = without_copies(line.at("us"), line.value("copying", 0.0));
+  const Ceilings ceilings = ceilings_of(problem.dtype, target);
+  kernel.modelled = modelled_time(problem, kernel.format, kernel.recipe, kernel.point, target, ceilings);
+  if (problem.convolution && problem.of_images == nullptr) kernel.modelled += line.value("copying", 0.0);
+  kernel.microseconds = without_copies(line.at("us"), problem.convolution ? 0 : line.value("copying", 0.0));
   return kernel;
 }
 
@@ -128,7 +128,8 @@ std::optional<Algorithm> algorithm_of(const Record& record) {
 /// A right trial of `weft tune` of a convolution, or of a product whose operands are rows of N columns.
 std::optional<Measured> measured_of(const Record& record, const Target& target) {
   const std::optional<double> time = record.time_of_correct();
-  if (record.measure != "gpu" || !time || record.recipe == "default") return std::nullopt;
+  if (record.measure != (target.is_gpu() ? "gpu" : "cpu") || !time || record.recipe == "default")
+    return std::nullopt;
   const std::optional<Algorithm> algorithm = algorithm_of(record);
   if (!algorithm) return std::nullopt;
   Measured kernel;
@@ -138,9 +139,10 @@ std::optional<Measured> measured_of(const Record& record, const Target& target) 
   ProblemSummary problem = summary_of(record);
   add_algorithm(problem, *algorithm);
   const Ceilings ceilings = ceilings_of(problem.dtype, target);
-  const double copying = time_of_copying(problem, record.recipe, ceilings);
+  const double copying = time_of_copying_apart(problem, record.recipe, ceilings);
   kernel.problem = seen_by(record.recipe, problem);
   kernel.point = filled_point(kernel.problem, record.recipe, record.config, target);
+  if (!target.is_gpu()) kernel.point.erase("threads");
   kernel.bound = bound_of(kernel.problem, record.recipe, kernel.point, target);
   kernel.modelled =
       modelled_time(kernel.problem, kernel.format, record.recipe, kernel.point, target, ceilings) - copying;
@@ -349,6 +351,7 @@ int main(int argc, char** argv) {
   CLI::App app("What kernels take beyond their modelled time, learnt from a choice study.");
   app.add_option("studies", options.studies, "lines of choice_study, or trials of weft tune")->required();
   app.add_option("-o,--out", options.out, "where what was learnt goes");
+  app.add_option("--target", options.target, "that was measured")->capture_default_str();
   app.add_option("--trees", options.boosting.trees)->capture_default_str();
   app.add_option("--height", options.boosting.height)->capture_default_str();
   app.add_option("--rate", options.boosting.rate)->capture_default_str();

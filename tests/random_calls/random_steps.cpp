@@ -251,6 +251,7 @@ CpuBlocks column_block_knobs(Dice& dice, std::string& text) {
   CpuBlocks k;
   k.panel = knobs.number("panel", 0, {1, 8, 16, 48, 64, 128});
   k.copy = knobs.word("copy", {CpuBlockCopy::none, CpuBlockCopy::block});
+  k.threads = knobs.word("threads", {CpuThreads::panels, CpuThreads::rows});
   return k;
 }
 

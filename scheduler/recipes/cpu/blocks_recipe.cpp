@@ -10,9 +10,11 @@ namespace {
 using namespace recipe_knobs;
 
 constexpr std::array<std::string_view, 2> copies_of_blocks{"none", "block"};
+constexpr std::array<std::string_view, 2> sharers_of_blocks{"panels", "rows"};
 
 constexpr auto cpu_blocks_list = list_of(knob_of<&CpuBlocks::panel>("panel", most_tile),
-                                         knob_of<&CpuBlocks::copy>("copy", 1, 1, copies_of_blocks));
+                                         knob_of<&CpuBlocks::copy>("copy", 1, 1, copies_of_blocks),
+                                         knob_of<&CpuBlocks::threads>("threads", 1, 1, sharers_of_blocks));
 
 using namespace bounds;
 
@@ -71,7 +73,8 @@ RecipeChoices choices_of_blocks(const SpaceProblem& problem, PackedWeights&, con
   for (const std::int64_t vectors : {1, 2, 4, 8}) panels.insert(std::min(vectors * lanes, all));
   RecipeChoices choices;
   choices.knobs = {{"panel", {panels.begin(), panels.end()}},
-                   {"copy", {number_of(CpuBlockCopy::none), number_of(CpuBlockCopy::block)}}};
+                   {"copy", {number_of(CpuBlockCopy::none), number_of(CpuBlockCopy::block)}},
+                   {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}}};
   return choices;
 }
 

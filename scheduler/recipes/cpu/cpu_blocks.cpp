@@ -23,7 +23,7 @@ Schedule cut(Schedule schedule, const CpuNest& nest, const CpuBlocks& knobs) {
   schedule.reorder(order);
   schedule.vectorize(columns.inner);
   if (knobs.copy == CpuBlockCopy::block) schedule.stage(nest.dense, shared, at = block);
-  schedule.parallel(order.front());
+  schedule.parallel(knobs.threads == CpuThreads::rows ? loops.rows.front() : order.front());
   return schedule;
 }
 
@@ -58,7 +58,7 @@ std::string why_no_cpu_blocks(const Algorithm& algorithm, const Format& format, 
 
 CpuBlocks chosen_for(const CpuBlocks& knobs, const CpuNest& nest, const Algorithm& algorithm,
                      const Target& target) {
-  constexpr std::int64_t most_vectors = 8;
+  constexpr std::int64_t most_vectors = 8, shared_panels = 4;
   CpuBlocks chosen = knobs;
   const std::int64_t most = most_vectors * cpu_lanes(algorithm, target);
   if (chosen.panel == 0)
@@ -66,6 +66,10 @@ CpuBlocks chosen_for(const CpuBlocks& knobs, const CpuNest& nest, const Algorith
                                    : std::min(most, static_cast<std::int64_t>(std::bit_ceil(
                                                         static_cast<std::uint64_t>(nest.width))));
   if (chosen.copy == CpuBlockCopy::chosen) chosen.copy = CpuBlockCopy::block;
+  if (chosen.threads == CpuThreads::chosen) {
+    const std::int64_t panels = times_of_others(algorithm, nest) * ceil_divide(nest.width, chosen.panel);
+    chosen.threads = panels >= shared_panels ? CpuThreads::panels : CpuThreads::rows;
+  }
   return chosen;
 }
 

@@ -22,6 +22,7 @@ enum class CpuBlockCopy : std::uint8_t {
 struct CpuBlocks {
   std::int64_t panel = 0;  ///< columns that a row sums at a time
   CpuBlockCopy copy = CpuBlockCopy::chosen;
+  CpuThreads threads = CpuThreads::chosen;  ///< what threads share: panels, or the rows of a block
 };
 
 /// They by name.
@@ -29,13 +30,13 @@ std::span<const KnobField<CpuBlocks>> cpu_blocks_knobs();
 
 /// For a CPU, weights in column_blocks, and products of more than one column: SpMM, linear layers. All rows
 /// add to the sums of a panel what one block of columns gives, then what the next one gives; the sums of a
-/// row and a panel are in vector registers meanwhile, between blocks in memory. Threads share panels. For
+/// row and a panel are in vector registers meanwhile, between blocks in memory. For
 /// weights that are too many to be code, and whose dense operand is larger than the first cache. UserError as
 /// cpu_rows().
 Schedule cpu_blocks(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                     const CpuBlocks& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_blocks, const CpuBlocks& = {}, CallPlace = {})
-WEFT_KNOB_REFUSED(cpu_blocks, ".panel and .copy in this order, such as {.panel = 64}")
+WEFT_KNOB_REFUSED(cpu_blocks, ".panel, .copy and .threads in this order, such as {.panel = 64}")
 
 /// The knobs with those that are 0 chosen.
 CpuBlocks chosen_for(const CpuBlocks& knobs, const CpuNest& nest, const Algorithm& algorithm,
