@@ -29,7 +29,7 @@ struct ProblemSummary {
   // What the format asks for; 0 where it has no such number.
   std::int64_t group_rows = 0;    ///< V of shfl_bw, vector_wise and v_n_m; of n_m, if it is given
   std::int64_t block = 0;         ///< b of bcsr and blocked_ell, columns of column_blocks
-  std::int64_t column_bits = 32;  ///< of a stored column number, in csr and what is like it
+  std::int64_t column_bits = 32;  ///< a stored column number has, in csr and what is like it
   std::int64_t kept_of = 0;       ///< N of N:M: 2 of n_m and v_n_m
   std::int64_t of_group = 0;      ///< M of N:M
   double row_mean = 0;            ///< stored weights of a row
