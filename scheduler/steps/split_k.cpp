@@ -229,25 +229,70 @@ class Splitting {
   Stmt total(const GroupedSum& grouped) const {
     const auto all = ir::make_buffer(sum_.buffer->name + ".all", sum_.buffer->dtype, ir::Scope::registers,
                                      ir::Access::read_write, sum_.buffer->shape);
-    const Expr part = ir::variable(loop_ + ".part");
-    // Written out, the parts of a few groups are on their way together.
-    const std::int64_t* count = ir::integer_value(groups_);
-    const auto kind = count != nullptr && *count <= few_groups ? LoopKind::unrolled : LoopKind::serial;
     const ir::BufferRef& parts = parts_of(grouped);
-    std::vector<Stmt> statements = each_element(sum_, [&](const std::vector<Expr>& indices) {
-      const Expr of_part = ir::load(parts, place(part, indices));
-      if (reduction_ == Reduction::atomic) return ir::store(all, indices, of_part);
-      const Stmt add = ir::store(all, indices, of_part, true);
-      return ir::block({ir::store(all, indices, ir::constant(all->dtype, 0)),
-                        ir::for_range(part, groups_, kind, step_, add)});
-    });
+    std::vector<Stmt> statements;
     if (reduction_ == Reduction::atomic) {
+      statements = each_element(sum_, [&](const std::vector<Expr>& indices) {
+        return ir::store(all, indices, ir::load(parts, place({}, indices)));
+      });
       statements.push_back(ir::block(each_element(sum_, [&](const std::vector<Expr>& indices) {
         return ir::store(parts, place({}, indices), ir::constant(parts->dtype, 0));
       })));
+    } else {
+      statements = added_parts(all, parts);
     }
     for (const Stmt& stmt : sum_.last) statements.push_back(ir::replace_buffer(stmt, sum_.buffer, all));
     return ir::allocate(all, ir::block(std::move(statements)));
+  }
+
+  /// Parts of a few groups are written out, so that they are on their way together: those of all groups, or
+  /// where a thread has many sums as many as registers hold, time and again.
+  std::vector<Stmt> added_parts(const ir::BufferRef& all, const ir::BufferRef& parts) const {
+    const std::int64_t* count = ir::integer_value(groups_);
+    const bool few = count != nullptr && *count <= few_groups;
+    const std::int64_t together = few ? parts_together(*count) : 1;
+    const Expr part = ir::variable(loop_ + ".part"), turn = ir::variable(loop_ + ".turn");
+    const auto kind = few ? LoopKind::unrolled : LoopKind::serial;
+    const auto first_value = [&](const std::vector<Expr>& indices) {
+      return ir::store(all, indices, ir::constant(all->dtype, 0));
+    };
+    const auto add = [&](const Expr& before, const Expr& of_turn, const std::vector<Expr>& indices) {
+      const Expr value = ir::load(parts, place(before + part, indices));
+      return ir::for_range(part, of_turn, kind, step_, ir::store(all, indices, value, true));
+    };
+    if (!few || together == *count)
+      return each_element(sum_, [&](const std::vector<Expr>& indices) {
+        return ir::block({first_value(indices), add(0, groups_, indices)});
+      });
+    std::vector<Stmt> statements = each_element(sum_, first_value);
+    const Stmt added = ir::block(each_element(
+        sum_, [&](const std::vector<Expr>& indices) { return add(turn * together, together, indices); }));
+    statements.push_back(ir::for_range(turn, *count / together, LoopKind::serial, step_, added));
+    return statements;
+  }
+
+  /// A divisor of the groups, so that the sums of a thread times it take no more registers than there are to
+  /// spare.
+  std::int64_t parts_together(std::int64_t groups) const {
+    constexpr std::int64_t most_registers = 128;
+    const std::int64_t most = std::max<std::int64_t>(1, most_registers / sums_of_thread());
+    std::int64_t together = std::min(groups, most);
+    while (groups % together != 0) --together;
+    return together;
+  }
+
+  /// As far as sizes are known.
+  std::int64_t sums_of_thread() const {
+    std::int64_t sums = 0;
+    for (const Stmt& stmt : sum_.first) {
+      std::int64_t of_statement = 1;
+      for (const ir::For& loop : chain_of(stmt).loops) {
+        const std::int64_t* extent = ir::integer_value(loop.extent);
+        if (!ir::is_bound(loop.kind) && extent != nullptr) of_statement *= *extent;
+      }
+      sums += of_statement;
+    }
+    return std::max<std::int64_t>(1, sums);
   }
 
   const ir::BufferRef& parts_of(const GroupedSum& grouped) const {
