@@ -253,7 +253,9 @@ double reluctance_to(const ProblemSummary& problem, const Format& format, std::s
   constexpr double without_benefit = 2, seldom_the_best = 1.15, never_compared = 1.5;
   // Blocks of pairs were the fastest of all in one of 45 problems (docs/measurements/few_columns.md).
   constexpr double pairs_of_blocks = 1.4;
-  if (!target.is_gpu()) return recipe == "default" ? without_benefit : 1;
+  // A rough count, far too low for few columns.
+  constexpr double of_other_formats = 10;
+  if (!target.is_gpu()) return recipe != "default" ? 1 : is_list(format) ? without_benefit : of_other_formats;
   if (has_learnt_times(recipe, target))
     return recipe == "default" ? seldom_the_best : format.name == "hb_ell" ? pairs_of_blocks : 1;
   return (recipe == "default" ? without_benefit : 1) *

@@ -7,6 +7,7 @@
 namespace weft {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -62,8 +63,8 @@ TEST(Choosing, TriesSeveralWaysAndTakesTheFastest) {
                                        "--try", "3"};
   const VerbAnswer tried = call_weft(words);
   EXPECT_EQ(tried.code, 0) << tried.errors;
-  EXPECT_THAT(tried.errors, HasSubstr("tried: cpu_rows in csr: "));
-  EXPECT_THAT(tried.errors, HasSubstr("tried: default in csr: "));
+  // Which they are depends on what is known of the processor.
+  EXPECT_THAT(tried.errors, ContainsRegex("(tried: .* in csr: .* us\n){3}"));
   EXPECT_THAT(tried.errors, Not(HasSubstr("WRONG")));
   std::vector<std::string> named = words;
   named.insert(named.end(), {"--recipe", "cpu_rows:panel=16"});
