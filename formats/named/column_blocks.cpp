@@ -8,14 +8,14 @@
 namespace weft::named {
 namespace {
 
-constexpr std::int64_t usual_columns = 128, fewest_columns = 4, most_columns = formats::columns_of_16_bits;
+constexpr std::int64_t usual_columns = 128, fewest_columns = 4, widest_block = formats::columns_of_16_bits;
 
-constexpr std::array<FormatParameter, 1> block_parameters{
+constexpr std::array<FormatParameter, 1> column_block_parameters{
     {{"columns", "a power of two from 4 to 32768", "128", "columns of a block"}}};
 
 SparseTensor pack_column_blocks(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"columns"});
-  const std::int64_t columns = power_of_two(format, "columns", usual_columns, fewest_columns, most_columns);
+  const std::int64_t columns = power_of_two(format, "columns", usual_columns, fewest_columns, widest_block);
   const std::int64_t blocks = ceil_divide(weights.columns, columns);
   check_positions(weights, format, weights.stored(), "entries");
   check_positions(weights, format, blocks * weights.rows, "rows of blocks");
@@ -57,7 +57,7 @@ NamedFormat column_blocks() {
           "blocks of columns (128), of each its rows compressed: offsets by row, 16-bit columns, values",
       .pack = pack_column_blocks,
       .purpose = "Unstructured weights of many columns on a CPU, whose dense operand no first cache holds.",
-      .parameters = block_parameters};
+      .parameters = column_block_parameters};
 }
 
 }  // namespace weft::named
