@@ -190,6 +190,27 @@ TEST(SplitK, AcrossBlocksOfSeveralWarpsAndColumns) {
 }
 
 /// Blocks of rows behind the last row count no arrivals.
+/// A thread has 16 sums, whose parts of all groups no registers hold.
+TEST(SplitK, PartsOfManySumsComeInTurns) {
+  const Shape shape{9, 90, 600};
+  for (const auto& [count, turns] : {std::pair{16, 2}, {15, 3}, {8, 0}, {13, 13}}) {
+    Schedule s = schedule(spmm_algorithm(9, 90, 600, DType::f32), weights_of(shape, 0.5, formats::csr()),
+                          target_named("sm_80"));
+    s.split(m = 4, n = 512)
+        .split(n.inner = 32)
+        .reorder(n.outer, m.outer, n.inner.inner, m.inner, k, n.inner.outer)
+        .bind(n.outer, block_x)
+        .bind(m.outer, block_y)
+        .bind(n.inner.inner, lane)
+        .split_k(k, groups = count, reduce = second_pass)
+        .bind("k.group", block_z);
+    const std::string text = ir::print(s.program());
+    EXPECT_EQ(text.find("k.turn in 0 .. " + std::to_string(turns)) != std::string::npos, turns > 0) << text;
+    EXPECT_EQ(text.find("k.turn") != std::string::npos, turns > 0) << text;
+    expect_right(s, shape);
+  }
+}
+
 TEST(SplitK, AcrossBlocksOfRowsThatAreNotThere) {
   const Shape shape{37, 24, 5};
   Schedule s = schedule(spmm_algorithm(37, 24, 5, DType::f32), weights_of(shape, 0.7, formats::csr()),
