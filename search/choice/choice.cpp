@@ -128,14 +128,18 @@ class Chooser {
       constexpr double far = 3.8;  // the model of code has been so much too slow in few columns
       const bool compared = has_learnt_times(recipe.name, target_) ||
                             error_of_bound(summary, format, recipe.name, target_).has_value();
-      if (!best.empty() && !compared &&
+      // What was learnt of a CPU is of points alone, of images with code and lists in the caches: in a
+      // network, where they are not, the recipe's own points are the faster ones (docs/measurements/cpu.md).
+      const bool of_points = compared && !target_.is_gpu();
+      const bool left_to_recipe = !compared || (of_points && summary.convolution);
+      if (of_points && !best.empty()) unasked.microseconds = best.front().microseconds;
+      if (!best.empty() && left_to_recipe &&
           (summary.convolution || unasked.microseconds <= far * best.front().microseconds))
         unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);
       else if (!best.empty())
         add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
                    predicted_point(recipe, choices, summary));
-      // What was learnt of a CPU is of points alone.
-      if (target_.is_gpu() || !compared || best.empty()) choice.ways.push_back(std::move(unasked));
+      if (!of_points || left_to_recipe || best.empty()) choice.ways.push_back(std::move(unasked));
       if (is_known(format, recipe)) add_known(choice, choices);
       for (Way& way : std::span(choice.ways).subspan(first)) {
         const KnobValues point = way.point.value_or(KnobValues());
