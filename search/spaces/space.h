@@ -122,10 +122,10 @@ class Space {
   std::shared_ptr<const Parts> parts_;
 };
 
-/// The space of a recipe, by name: default, cpu_rows, cpu_code, cpu_groups, sparsert, shfl_bw, v_n_m or
-/// hb_ell. UserError that lists the recipes when there is none of that name, and, saying why and which have
-/// one, where the recipe leaves the problem or the target to the default schedule; for a problem without an
-/// algorithm or weights, too.
+/// The space of a recipe, by name: default, cpu_rows, cpu_code, cpu_groups, cpu_blocks, sparsert, shfl_bw,
+/// v_n_m or hb_ell. UserError that lists the recipes when there is none of that name, and, saying why and
+/// which have one, where the recipe leaves the problem or the target to the default schedule; for a problem
+/// without an algorithm or weights, too.
 Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
                const SpaceOptions& options = {}, CallPlace place = {});
 
