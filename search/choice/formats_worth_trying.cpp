@@ -97,7 +97,9 @@ std::vector<Format> formats_on_cpu(const WeightMatrix& weights) {
   }
   add_column_blocks(weights, formats);
   add_dense_and_csr(weights, formats);
-  if (weights.columns <= formats::columns_of_16_bits) formats.push_back(formats::csr({.index = 16}));
+  constexpr std::int64_t few_entries = 65'536;  // their list stays in the second cache
+  if (weights.stored() >= few_entries && weights.columns <= formats::columns_of_16_bits)
+    formats.push_back(formats::csr({.index = 16}));
   return formats;
 }
 
