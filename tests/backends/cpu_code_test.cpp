@@ -314,6 +314,8 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
   const WeightMatrix weights = weights_of(40, 33);
   const Algorithm product = spmm_algorithm(40, 33, 64, DType::f32);
   EXPECT_THAT(reason(product, weights, formats::ell(), cpu()), HasSubstr("formats::csr()"));
+  EXPECT_THAT(reason(product, weights, formats::csr({.index = 16}), cpu()), HasSubstr("csr is enough"));
+  EXPECT_EQ(reason(product, weights, parse_format("csr:index=32"), cpu()), "nothing");
   EXPECT_THAT(reason(product, weights, formats::csr(), target_named("sm_80")), HasSubstr("sm_80 is no CPU"));
   EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(8)), HasSubstr("vectors of 8 bytes"));
   EXPECT_THAT(reason(spmm_algorithm(40, 33, 7, DType::f32), weights, formats::csr(), cpu()),

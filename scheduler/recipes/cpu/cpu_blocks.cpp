@@ -1,8 +1,6 @@
 #include <weft/scheduler/recipes/cpu/cpu_blocks.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
-#include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace weft {
@@ -60,11 +58,7 @@ CpuBlocks chosen_for(const CpuBlocks& knobs, const CpuNest& nest, const Algorith
                      const Target& target) {
   constexpr std::int64_t most_vectors = 8, shared_panels = 4;
   CpuBlocks chosen = knobs;
-  const std::int64_t most = most_vectors * cpu_lanes(algorithm, target);
-  if (chosen.panel == 0)
-    chosen.panel = nest.width == 0 ? most
-                                   : std::min(most, static_cast<std::int64_t>(std::bit_ceil(
-                                                        static_cast<std::uint64_t>(nest.width))));
+  if (chosen.panel == 0) chosen.panel = panel_of(nest.width, most_vectors * cpu_lanes(algorithm, target));
   if (chosen.copy == CpuBlockCopy::chosen) chosen.copy = CpuBlockCopy::block;
   if (chosen.threads == CpuThreads::chosen) {
     const std::int64_t panels = times_of_others(algorithm, nest) * ceil_divide(nest.width, chosen.panel);

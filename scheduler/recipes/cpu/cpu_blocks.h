@@ -30,9 +30,8 @@ std::span<const KnobField<CpuBlocks>> cpu_blocks_knobs();
 
 /// For a CPU, weights in column_blocks, and products of more than one column: SpMM, linear layers. All rows
 /// add to the sums of a panel what one block of columns gives, then what the next one gives; the sums of a
-/// row and a panel are in vector registers meanwhile, between blocks in memory. For
-/// weights that are too many to be code, and whose dense operand is larger than the first cache. UserError as
-/// cpu_rows().
+/// row and a panel are in vector registers meanwhile, between blocks in memory. For weights that are
+/// too many to be code, and whose dense operand is larger than the first cache. UserError as cpu_rows().
 Schedule cpu_blocks(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                     const CpuBlocks& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_blocks, const CpuBlocks& = {}, CallPlace = {})

@@ -216,7 +216,8 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
   if (target.is_gpu()) return target.name + " is no CPU";
   if (!registers_of(target).known()) return fmt::format("vectors of {} bytes", target.vector_bytes);
   if (format.name != "csr") return format.text() + " is not csr";
-  if (parameter_of(format, "index") != 0) return format.text() + ", of whose column numbers code has none";
+  if (parameter_of(format, "index") == 16)
+    return format.text() + ", whose column numbers are nowhere in code: csr is enough";
   if (algorithm.takes_any_weights()) return "weights that a launch gives";
   if (entries > most_baked_entries_of_cpu) return fmt::format("{} entries", entries);
   const CpuNest nest = cpu_nest(algorithm, format, target);

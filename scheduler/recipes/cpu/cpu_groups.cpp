@@ -97,8 +97,7 @@ CpuGroups chosen_for(const CpuGroups& knobs, const CpuNest& nest, const Algorith
   if (chosen.panel == 0) {
     const auto vectors = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(
         std::clamp<std::int64_t>(most_sums_of_group(target) / rows, 1, most_vectors))));
-    const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(nest.width)));
-    chosen.panel = nest.width == 0 ? vectors * lanes : std::min(vectors * lanes, all);
+    chosen.panel = panel_of(nest.width, vectors * lanes);
   }
   const std::int64_t width = nest.width == 0 ? chosen.panel : std::min(nest.width, chosen.panel);
   if (chosen.lines == 0)

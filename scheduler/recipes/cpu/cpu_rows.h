@@ -86,6 +86,9 @@ inline bool has_lines(const CpuNest& nest) {
 /// The loop over `vectors`, with the others of `fused` one loop.
 LoopName loop_of_vectors(Schedule& schedule, const CpuNest& nest);
 
+/// The elements of a panel: `most`, or the power of two that holds a narrower output; LLVM takes long for
+/// others. A width of 0: a launch says it.
+std::int64_t panel_of(std::int64_t width, std::int64_t most);
 /// Bytes of the dense operand that so many elements of `vectors`, of so many `lines`, read, with all that is
 /// summed over.
 std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,

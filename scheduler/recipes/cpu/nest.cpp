@@ -60,13 +60,6 @@ bool are_one_line(const Algorithm& algorithm, const std::string& lines, const st
   return true;
 }
 
-/// So many elements, or the power of two that holds a narrower output; LLVM takes long for others.
-std::int64_t panel_of(std::int64_t width, std::int64_t most) {
-  return width == 0
-             ? most
-             : std::min(most, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(width))));
-}
-
 /// Columns of a panel: as many as half of the second cache holds, so that what is beside them stays too; all
 /// of a product of few.
 std::int64_t columns_of_panel(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
@@ -153,6 +146,12 @@ std::vector<std::string>::iterator place_of_vectors(const Algorithm& algorithm, 
 }
 
 }  // namespace
+
+std::int64_t panel_of(std::int64_t width, std::int64_t most) {
+  return width == 0
+             ? most
+             : std::min(most, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(width))));
+}
 
 std::int64_t bytes_of_panel(const Algorithm& algorithm, const CpuNest& nest, std::int64_t panel,
                             std::int64_t lines) {

@@ -123,6 +123,10 @@ TEST(LearntTimes, ThoseThatShipAreOfWhatWasMeasured) {
     EXPECT_TRUE(has_learnt_times(recipe, measured)) << recipe;
   EXPECT_FALSE(has_learnt_times("cpu_rows", measured));
   EXPECT_FALSE(has_learnt_times("shfl_bw", target_named("sm_80")));
+  for (const char* recipe : {"cpu_rows", "cpu_code", "cpu_groups", "cpu_blocks"}) {
+    EXPECT_TRUE(has_learnt_times(recipe, target_named("x86-64-v4"))) << recipe;
+    EXPECT_FALSE(has_learnt_times(recipe, target_named("x86-64-v3"))) << recipe;
+  }
   EXPECT_GE(shipped_times().trees.trees().size(), 50U);
   // What is modelled is not far from what is expected.
   const Example example;
