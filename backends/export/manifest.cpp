@@ -1,6 +1,7 @@
 // manifest.json: what the package is and was made from.
 #include <fmt/format.h>
 #include <weft/backends/export/print.h>
+#include <weft/backends/version.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/proofs.h>
 
@@ -117,7 +118,7 @@ std::string print_manifest(const Package& package) {
   }
   Json document{{"name", package.name},
                 {"abi", 1},
-                {"weft", WEFT_VERSION},
+                {"weft", weft_version()},
                 {"license", package.options.spdx},
                 {"computes", package.algorithm.text()},
                 {"operands", operands_of(package)}};

@@ -5,6 +5,7 @@
 #include <weft/backends/export/package_folder.h>
 #include <weft/backends/export/print.h>
 #include <weft/backends/runtime/process.h>
+#include <weft/backends/version.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
@@ -146,7 +147,7 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
     std::ranges::sort(rows, {}, [](const Json& row) { return row["symbol"].get<std::string>(); });
     exporting::Words words{{"NAME", options_.name},
                            {"UPPER", upper(options_.name)},
-                           {"VERSION", WEFT_VERSION},
+                           {"VERSION", weft_version()},
                            {"SPDX", options_.spdx},
                            {"COUNT", std::to_string(rows.size())}};
     std::vector<exporting::PackageFile> files;
@@ -197,7 +198,7 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
     files.push_back({"README.md", exporting::filled("network_README.md", words)});
     files.push_back({fmt::format("{}/__init__.py", options_.name), exporting::filled("network.py", words)});
     files.push_back({"layers.json", Json{{"name", options_.name}, {"layers", manifest}}.dump(1) + "\n"});
-    Json identity{{"name", options_.name}, {"weft", WEFT_VERSION}, {"license", options_.spdx}};
+    Json identity{{"name", options_.name}, {"weft", weft_version()}, {"license", options_.spdx}};
     for (const exporting::PackageFile& file : files)
       identity["sha256"][file.name] = exporting::sha256_of(file.content);
     files.push_back({exporting::manifest_name, identity.dump(2) + "\n"});

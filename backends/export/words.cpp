@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
+#include <weft/backends/version.h>
 #include <weft/formats/level_kind.h>
 
 #include <algorithm>
@@ -95,7 +96,7 @@ Words words_of(const Package& package) {
   Words words;
   words["NAME"] = package.name;
   words["UPPER"] = package.upper;
-  words["VERSION"] = WEFT_VERSION;
+  words["VERSION"] = weft_version();
   words["SPDX"] = package.options.spdx;
   words["COMPUTES"] = package.algorithm.text();
   words["CONSTANTS"] = constants(package);

@@ -4,6 +4,7 @@
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/package_folder.h>
 #include <weft/backends/export/print.h>
+#include <weft/backends/version.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
@@ -65,7 +66,7 @@ void add_source(Files& files, const Package& package, const Variant& variant) {
   const bool is_short = source_length(program).is_printable();
   std::string text =
       fmt::format("// {}, {} {}. Made by weft {}. SPDX-License-Identifier: {}\n// Its schedule:\n",
-                  package.name, package.size, variant.range.text(), WEFT_VERSION, package.options.spdx);
+                  package.name, package.size, variant.range.text(), weft_version(), package.options.spdx);
   for (const Step& step : variant.kernel->schedule().steps())
     text += "//   " + in_one_line(step.cpp()) + "\n";
   text += is_short

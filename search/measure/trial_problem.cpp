@@ -1,6 +1,7 @@
 #define XXH_INLINE_ALL  // nothing to link
 #include <fmt/format.h>
 #include <weft/backends/cuda/toolkit.h>
+#include <weft/backends/version.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/search/measure/operands.h>
@@ -15,8 +16,6 @@
 
 namespace weft {
 namespace {
-
-constexpr const char* weft_version = "0.1.0";
 
 const TensorAccess& factor_of(const Algorithm& algorithm, std::size_t operand) {
   return *std::ranges::find(algorithm.factors, operand, &TensorAccess::operand);
@@ -135,7 +134,7 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
     if (measure == "cpu") record.target.threads = device->logical_cores;
     if (device->driver_version > 0) record.toolchain["driver"] = std::to_string(device->driver_version);
   }
-  record.toolchain["weft"] = weft_version;
+  record.toolchain["weft"] = weft_version();
   // A model knows nothing of compilers, and the CPU needs none of CUDA's.
   if (measure == "gpu" && cuda::toolkit().ptxas.found())
     record.toolchain["ptxas"] = cuda::toolkit().ptxas.version;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/device.h>
+#include <weft/backends/version.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/command_line.h>
 #include <weft/search/tool/command_words.h>
@@ -110,7 +111,7 @@ int command_line(int argc, char** argv) {
       "5 no suitable device; 130 interrupted. weft VERB --help says what a verb takes.\n"
       "Example: weft demo");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "weft 0.1.0");
+  app.set_version_flag("--version", std::string("weft ") + weft_version());
   Action action;
   for (const auto add : verbs) add(app, action);
   const std::vector<std::string> words(argv, argv + argc);
