@@ -5,7 +5,7 @@
 
 The example is a tensor, a tuple or a dictionary of inputs. The model runs on it once, and what its linear layers and
 2-D convolutions are given there is written down. docs/network_file.md has the fields of network.json.
-This file needs PyTorch and nothing else; it can be copied to where it is used.
+This file needs PyTorch and nothing else; it can be copied to where it is used. In weft's wheel it is weft.trace.
 """
 import collections
 import collections.abc

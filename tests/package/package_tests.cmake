@@ -38,3 +38,12 @@ foreach(way IN LISTS ways)
   endif()
 endforeach()
 set_tests_properties(export_write PROPERTIES FIXTURES_SETUP exported_packages)
+
+# The wheel for Python, with small programs in the place of the command and of cmake.
+find_program(WEFT_PYTHON python3)
+if(WEFT_PYTHON)
+  add_test(NAME wheel_test COMMAND ${WEFT_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/wheel_test.py ${PROJECT_VERSION})
+else()
+  add_test(NAME wheel_test COMMAND ${CMAKE_COMMAND} -E echo "[SKIP] there is no python3")
+endif()
+set_tests_properties(wheel_test PROPERTIES LABELS unit TIMEOUT 60 SKIP_REGULAR_EXPRESSION "\\[SKIP\\]")
