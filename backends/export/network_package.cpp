@@ -60,6 +60,15 @@ const Algorithm& algorithm_of(const PackagedLayer& layer) {
   return (open != layer.kernels.end() ? *open : layer.kernels.front()).kernel.schedule().algorithm();
 }
 
+PackageDevice device_of(const PackagedLayer& layer) {
+  const bool gpu = layer.kernels.front().kernel.target().is_gpu();
+  internal_check(
+      std::ranges::all_of(layer.kernels,
+                          [&](const PackageKernel& one) { return one.kernel.target().is_gpu() == gpu; }),
+      "a layer's kernels are for a processor and a GPU: " + layer.name);
+  return gpu ? PackageDevice::gpu : PackageDevice::processor;
+}
+
 /// What the table and the Python module know of a layer.
 Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::string& made_from) {
   const Algorithm& algorithm = algorithm_of(layer);
@@ -74,8 +83,7 @@ Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::st
   }
   row["least"] = least;
   row["most"] = most;
-  row["processors"] = std::ranges::any_of(
-      layer.kernels, [](const PackageKernel& one) { return !one.kernel.target().is_gpu(); });
+  row["device"] = device_of(layer) == PackageDevice::gpu ? "gpu" : "cpu";
   row["activation"] = layer.activation;
   row["bias"] = false;
   for (const Operand& operand : algorithm.operands) {
@@ -99,29 +107,32 @@ NetworkPackage::NetworkPackage(std::string folder, ExportOptions options, CallPl
   user_call(place, [&] { check_export_options(options_); });
 }
 
-/// "net_3f2a90c1", the same for the same name, whatever other layers there are.
-std::string NetworkPackage::symbol_of(const std::string& layer) const {
-  return options_.name + "_l" + exporting::sha256_of(layer).substr(0, 10);
+/// "net_l3f2a90c1d2", the same for the same name, whatever other layers there are.
+std::string NetworkPackage::symbol_of(const std::string& layer, PackageDevice device) const {
+  const char* const letter = device == PackageDevice::gpu ? "_g" : "_l";
+  return options_.name + letter + exporting::sha256_of(layer).substr(0, 10);
 }
 
-std::string NetworkPackage::folder_of(const std::string& layer) const {
-  return (fs::path(folder_) / "layers" / symbol_of(layer)).string();
+std::string NetworkPackage::folder_of(const std::string& symbol) const {
+  return (fs::path(folder_) / "layers" / symbol).string();
 }
 
-bool NetworkPackage::is_written(const std::string& layer, const std::string& made_from) const {
-  const Json row = Json::parse(text_at(fs::path(folder_of(layer)) / row_file), nullptr, false);
+bool NetworkPackage::is_written(const std::string& layer, PackageDevice device,
+                                const std::string& made_from) const {
+  const fs::path written = fs::path(folder_of(symbol_of(layer, device))) / row_file;
+  const Json row = Json::parse(text_at(written), nullptr, false);
   return row.is_object() && row.value("made_from", "") == exporting::sha256_of(made_from) &&
          row.value("layer", "") == layer;
 }
 
-void NetworkPackage::keep(const std::string& layer) {
-  rows_.push_back(text_at(fs::path(folder_of(layer)) / row_file));
+void NetworkPackage::keep(const std::string& layer, PackageDevice device) {
+  rows_.push_back(text_at(fs::path(folder_of(symbol_of(layer, device))) / row_file));
 }
 
 void NetworkPackage::add(const PackagedLayer& layer, const std::string& made_from, CallPlace place) {
   user_call(place, [&] {
-    const std::string symbol = symbol_of(layer.name);
-    const fs::path target = folder_of(layer.name);
+    const std::string symbol = symbol_of(layer.name, device_of(layer));
+    const fs::path target = folder_of(symbol);
     std::error_code none;
     fs::create_directories(target.parent_path(), none);
     // Until the row is there again the layer counts as not written.
@@ -164,6 +175,7 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
       of_layer["SYMBOL_UPPER"] = upper(symbol);
       of_layer["LAYER"] = exporting::c_string(row["layer"].get<std::string>());
       of_layer["OP"] = row["op"];
+      of_layer["DEVICE"] = row["device"];
       of_layer["DTYPE"] = row["dtype"];
       of_layer["ROWS"] = std::to_string(row["rows"].get<std::int64_t>());
       of_layer["COLUMNS"] = std::to_string(row["columns"].get<std::int64_t>());
@@ -175,7 +187,7 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
       of_layer["ELEMENT_BYTES"] =
           std::to_string(size_of(dtype_named(row["dtype"].get<std::string>()).value_or(DType::f32)));
       of_layer["USE_THREADS"] =
-          row["processors"].get<bool>()
+          row["device"] == "cpu"
               ? fmt::format(
                     "  return {0}_use_threads(of->kernels, threads > 1 ? {1}_in_parallel : NULL,\n"
                     "                              (void *)(intptr_t)threads, threads);",

@@ -10,10 +10,15 @@
 
 namespace weft {
 
-/// A layer of a network package.
+/// What the kernels of a layer's package run on. A layer has a package for each.
+enum class PackageDevice : std::uint8_t { processor, gpu };
+
+/// A layer of a network package, for one kind of device.
 struct PackagedLayer {
   std::string name;           ///< in the network, "encoder.0.fc1"
   std::string op = "linear";  ///< or "conv2d"
+  /// On a processor those of a product take [k, n], which the package turns rows over to; on a GPU what they
+  /// take is what the layer takes.
   std::vector<PackageKernel> kernels;
   std::string activation = "none";  ///< behind the bias, as network.json names it: "relu"
   std::vector<std::int64_t> settings =
@@ -22,28 +27,29 @@ struct PackagedLayer {
 
 /// Writes one layer after the other, so that no more than one layer's code is in memory.
 ///
-/// The folder has `layers/<symbol>` for each layer, a package as export_package() writes it, and beside them
-/// one library of all, its header with the table, and a Python module that puts the layers into a PyTorch
-/// model. Equal calls write equal bytes, so that an export which was cut off is made whole by the same calls;
-/// layers that are there already, made from the same steps and weights, are found again by `is_written`.
+/// The folder has `layers/<symbol>` for each layer and device, a package as export_package() writes it, and
+/// beside them one library of all, its header with the table, and a Python module that puts the layers into a
+/// PyTorch model. Equal calls write equal bytes, so that an export which was cut off is made whole by the
+/// same calls; layers that are there already, made from the same steps and weights, are found again by
+/// `is_written`.
 class NetworkPackage {
  public:
   /// UserError when the name or the licence cannot be used.
   NetworkPackage(std::string folder, ExportOptions options, CallPlace place = {});
 
   /// Whether an earlier, equal call wrote that layer: `made_from` is a text of all that it depends on.
-  bool is_written(const std::string& layer, const std::string& made_from) const;
+  bool is_written(const std::string& layer, PackageDevice device, const std::string& made_from) const;
   /// Errors as export_package().
   void add(const PackagedLayer& layer, const std::string& made_from, CallPlace place = {});
   /// Names a layer that is written already, so that the table has it.
-  void keep(const std::string& layer);
+  void keep(const std::string& layer, PackageDevice device);
   /// Writes what all layers share. UserError where there is no layer. Returns the files, relative to the
   /// folder, that lie outside of layers/.
   std::vector<std::string> finish(CallPlace place = {});
 
  private:
-  std::string symbol_of(const std::string& layer) const;
-  std::string folder_of(const std::string& layer) const;
+  std::string symbol_of(const std::string& layer, PackageDevice device) const;
+  std::string folder_of(const std::string& symbol) const;
 
   std::string folder_;
   ExportOptions options_;

@@ -71,13 +71,17 @@ class Writeback {
     runs_ = columns / run;
     while (all % runs_ != 0) runs_ /= 2;
     parts_ = all / runs_;
+    beside_ = neighbours();
     std::vector<Expr> shape;
     for (const ir::For& warp : nest.warps) {
       shape.push_back(warp.extent);
       warp_.push_back(ir::variable(warp.name));
     }
-    shape.push_back(rows_of_warp);
-    shape.push_back(runs_ * run + gap);
+    if (beside_ == Neighbours::runs_of_rows) {
+      shape.insert(shape.end(), {runs_ * run, rows_of_warp});
+    } else {
+      shape.insert(shape.end(), {rows_of_warp, runs_ * run + gap});
+    }
     tile_ = ir::make_buffer(nest.store->buffer->name + ".lines", nest.store->buffer->dtype, ir::Scope::shared,
                             ir::Access::read_write, std::move(shape));
   }
@@ -107,10 +111,18 @@ class Writeback {
 
   Expr run_number(const Expr& inside) const { return part_ * runs_ + inside; }
 
-  std::vector<Expr> place(const Expr& row, const Expr& column) const {
+  /// Where lines have an element of the row `eight` * 8 + `row`.
+  std::vector<Expr> place(const Expr& eight, const Expr& row, const Expr& column) const {
     std::vector<Expr> indices = warp_;
-    indices.push_back(row);
-    indices.push_back(column);
+    if (beside_ == Neighbours::runs_of_rows) {
+      // The two eights of a column change places every four columns, so that no two lanes of a store meet in
+      // a bank.
+      indices.push_back(column);
+      indices.push_back((eight + column / 4) % 2 * run + row);
+    } else {
+      indices.push_back(eight * run + row);
+      indices.push_back(column);
+    }
     return indices;
   }
 
@@ -122,14 +134,15 @@ class Writeback {
 
   /// Each lane stores its fragments.
   Stmt to_lines() const {
-    const Expr number = variable(".run"), row = at_.half * run + at_.row_lane;
-    const Expr column = number * run + at_.column_lane * 2 + at_.pair;
+    const Expr number = variable(".run"), column = number * run + at_.column_lane * 2 + at_.pair;
     const ir::Substitution names = eight_at(run_number(number));
     Stmt body = with_store(nest_.chain.core, [&](const ir::Store& store) {
-      return ir::store(tile_, place(row, column), store.value);
+      return ir::store(tile_, place(at_.half, at_.row_lane, column), store.value);
     });
     body = guarded(names, ir::substitute(body, names));
-    body = loop(at_.pair, 2, LoopKind::vectorized, body, ir::LoopRole::fragment_columns);
+    const bool beside = beside_ != Neighbours::runs_of_rows;
+    body = loop(at_.pair, 2, beside ? LoopKind::vectorized : LoopKind::unrolled, body,
+                ir::LoopRole::fragment_columns);
     body = loop(number, runs_, LoopKind::unrolled, body);
     body = loop(at_.column_lane, 4, LoopKind::lane, body);
     body =
@@ -137,21 +150,26 @@ class Writeback {
     return ir::for_range(at_.row_lane, run, LoopKind::lane, step_, body, ir::LoopRole::rows);
   }
 
-  /// What lies beside one another in the output, where a row's columns do not lie there in runs: pixels of an
-  /// image whose lines are no runs, or rows.
-  enum class Neighbours : std::uint8_t { runs, columns, rows };
+  /// What lies beside one another in the output: runs of a row's columns, or, where these do not lie there in
+  /// runs, pixels of an image whose lines are no runs, rows that a format names, or runs of rows.
+  enum class Neighbours : std::uint8_t { runs, columns, rows, runs_of_rows };
   Neighbours neighbours() const {
-    if (nest_.store->indices.size() <= 2) return Neighbours::runs;
     const Expr& last = nest_.store->indices.back();
-    if (!ir::uses(last, Nest::name_of(at_.pair))) return Neighbours::rows;
+    if (!ir::uses(last, Nest::name_of(at_.pair))) {
+      const bool named = !ir::find_all<ir::Load>(last, [](const ir::Load&) { return true; }).empty();
+      const Expr& extent = nest_.store->buffer->shape.back();
+      const std::int64_t* rows = ir::integer_value(extent);
+      return !named && rows != nullptr && *rows % run == 0 ? Neighbours::runs_of_rows : Neighbours::rows;
+    }
+    if (nest_.store->indices.size() <= 2) return Neighbours::runs;
     const auto* rest = ir::as_binary(last, ir::BinaryOperator::remainder);
     const std::int64_t* line = rest == nullptr ? nullptr : ir::integer_value(rest->right);
     return line == nullptr || *line % run == 0 ? Neighbours::runs : Neighbours::columns;
   }
 
   Stmt from_lines() const {
-    const Neighbours beside = neighbours();
-    return beside == Neighbours::runs ? runs_from_lines() : elements_from_lines(beside == Neighbours::rows);
+    if (beside_ == Neighbours::runs_of_rows) return runs_of_rows_from_lines();
+    return beside_ == Neighbours::runs ? runs_from_lines() : elements_from_lines(beside_ == Neighbours::rows);
   }
 
   /// Neighbouring lanes write neighbouring runs of a row.
@@ -160,8 +178,19 @@ class Writeback {
     const std::int64_t rows_at_once = lanes / runs_;
     const Expr lane = variable(".line_lane"), element = variable(".element"), line = variable(".line");
     const Expr row = line * rows_at_once + lane / runs_, inside = lane % runs_;
-    Stmt body = loop(element, run, LoopKind::vectorized, stored(row, inside, element));
+    Stmt body = loop(element, run, LoopKind::vectorized, stored(0, row, inside, element));
     body = loop(line, rows_of_warp / rows_at_once, LoopKind::unrolled, body);
+    return loop(lane, lanes, LoopKind::lane, body);
+  }
+
+  /// Two neighbouring lanes write the sixteen rows of a column.
+  Stmt runs_of_rows_from_lines() const {
+    const std::int64_t columns = runs_ * run, lanes = std::min(lanes_of_warp, 2 * columns);
+    const Expr lane = variable(".line_lane"), element = variable(".element"), line = variable(".line");
+    const Expr column = line * (lanes / 2) + lane / 2;
+    Stmt body =
+        loop(element, run, LoopKind::vectorized, stored(lane % 2, element, column / run, column % run));
+    body = loop(line, 2 * columns / lanes, LoopKind::unrolled, body);
     return loop(lane, lanes, LoopKind::lane, body);
   }
 
@@ -176,22 +205,22 @@ class Writeback {
     const std::int64_t parts = of_rows ? 1 : columns / beside;
     const Expr row = of_rows ? own : number / parts;
     const Expr column = of_rows ? number : number % parts * beside + own;
-    Stmt body = stored(row, column / run, column % run);
+    Stmt body = stored(0, row, column / run, column % run);
     body = loop(line, all / lanes_of_warp, LoopKind::unrolled, body);
     return loop(lane, lanes_of_warp, LoopKind::lane, body);
   }
 
-  /// The element of the run of the row goes to the output.
-  Stmt stored(const Expr& row, const Expr& inside, const Expr& element) const {
+  /// The element of the run of the row `eight` * 8 + `row` goes to the output.
+  Stmt stored(const Expr& eight, const Expr& row, const Expr& inside, const Expr& element) const {
     ir::Substitution names = eight_at(run_number(inside));
-    names[Nest::name_of(at_.half)] = 0;
+    names[Nest::name_of(at_.half)] = eight;
     names[Nest::name_of(at_.row_lane)] = row;
     names[Nest::name_of(at_.column_lane)] = 0;
     names[Nest::name_of(at_.pair)] = element;
     std::vector<Expr> indices;
     for (const Expr& index : nest_.store->indices) indices.push_back(ir::substitute(index, names));
-    return guarded(
-        names, ir::store(nest_.store->buffer, indices, ir::load(tile_, place(row, inside * run + element))));
+    return guarded(names, ir::store(nest_.store->buffer, indices,
+                                    ir::load(tile_, place(eight, row, inside * run + element))));
   }
 
   const Nest& nest_;
@@ -201,6 +230,7 @@ class Writeback {
   std::int64_t eights_ = 1;
   std::int64_t runs_ = 1;   ///< runs of eight elements of a row that are written at once
   std::int64_t parts_ = 1;  ///< parts of a row of the warp
+  Neighbours beside_ = Neighbours::runs;
   std::vector<Expr> warp_;
   ir::BufferRef tile_;
 };

@@ -148,10 +148,10 @@ double time_of_copying(const ProblemSummary& problem, std::string_view recipe, c
   };
   const bool images = (problem.images_across && uses_tensor_cores(recipe)) ||
                       (problem.images_fill_warps && recipe == "sparsert");
-  const bool aligns = is_of_groups(recipe);
+  const bool aligns = is_of_groups(recipe), leaves = aligns && problem.leaves_runs_of_rows();
   return of(problem.input_across || images || (aligns && problem.input_unaligned),
             static_cast<double>(problem.dense_elements)) +
-         of(problem.output_transposed || images || (aligns && problem.output_unaligned),
+         of((problem.output_transposed && !leaves) || images || (aligns && problem.output_unaligned),
             static_cast<double>(problem.m) * static_cast<double>(problem.n));
 }
 

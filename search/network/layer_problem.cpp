@@ -54,8 +54,12 @@ std::string why_not_searched(const NetworkLayer& layer) {
   return {};
 }
 
+ProductLayout layout_on(const Target& target) {
+  return target.is_gpu() ? ProductLayout::nk : ProductLayout::kn;
+}
+
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
-                        std::int64_t n) {
+                        std::int64_t n, ProductLayout layout) {
   if (const std::string why = why_not_searched(layer); !why.empty())
     throw UserError("a layer cannot be searched for a kernel", layer.name, why,
                     "a layer that inspect() keeps");
@@ -76,8 +80,9 @@ TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightM
     if (epilogue.bias) problem.source["bias"] = "random:2";
   } else {
     problem.kernel = epilogue.bias ? "linear" : "spmm";
-    problem.what.algorithm = spmm_algorithm(weights->rows, weights->columns, n, dtype, epilogue);
+    problem.what.algorithm = spmm_algorithm(weights->rows, weights->columns, n, dtype, epilogue, layout);
     problem.columns = n;
+    if (layout == ProductLayout::nk) problem.source["layout"] = "nk";
     problem.source["n"] = std::to_string(n);
   }
   problem.what.matrix = std::move(weights);

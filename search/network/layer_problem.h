@@ -1,19 +1,26 @@
 // A layer of a network as the search takes it.
 #pragma once
 
+#include <weft/scheduler/hardware/target.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/network/layer.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cstdint>
 #include <memory>
 
 namespace weft {
 
+/// How a linear layer's kernels on that target have their operands: on a GPU as frameworks do, so that what
+/// it costs to turn them over is in their times. On a processor packages turn them over
+/// (backends/export/network_package.h).
+ProductLayout layout_on(const Target& target);
+
 /// The problem of a layer with these weights: a product with `n` columns, with the layer's bias and
-/// activation; a convolution has columns of its own. Operands are drawn. Its records name the layer, its file
-/// and its tensor. UserError for a convolution whose images are not known, and one in groups.
+/// activation; a convolution has columns and a layout of its own. Operands are drawn. Its records name the
+/// layer, its file and its tensor. UserError for a convolution whose images are not known, and one in groups.
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
-                        std::int64_t n);
+                        std::int64_t n, ProductLayout layout);
 
 /// Why no kernel can be looked for, for what the language has and the search has not; empty: one can.
 std::string why_not_searched(const NetworkLayer& layer);

@@ -8,9 +8,11 @@
 #include <weft/search/trials/standing.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -33,6 +35,14 @@ std::vector<Sizes> sizes_of(const NetworkLayer& layer, const NetworkExportOption
   std::vector<Sizes> sizes;
   for (const std::int64_t end : ends) sizes.push_back({sizes.empty() ? 1 : sizes.back().most + 1, end});
   return sizes;
+}
+
+std::vector<std::string> targets_of(const NetworkExportOptions& options, PackageDevice device) {
+  std::vector<std::string> names;
+  std::ranges::copy_if(options.targets, std::back_inserter(names), [&](const std::string& name) {
+    return target_named(name).is_gpu() == (device == PackageDevice::gpu);
+  });
+  return names;
 }
 
 /// The target whose trials say what is fast on this one.
@@ -62,9 +72,9 @@ class Exporter {
     return known;
   }
 
-  std::vector<PackageKernel> kernels() const {
+  std::vector<PackageKernel> kernels(PackageDevice device) const {
     std::vector<PackageKernel> kernels;
-    for (const std::string& name : options_.targets) {
+    for (const std::string& name : targets_of(options_, device)) {
       Target target = target_named(name);
       if (!target.is_gpu()) target.threads = options_.threads;
       for (const Sizes& size : sizes_of(layer_, options_))
@@ -73,16 +83,17 @@ class Exporter {
     return kernels;
   }
 
-  /// All that the layer's package depends on.
-  std::string made_from() const {
+  /// All that the layer's package for such a device depends on.
+  std::string made_from(PackageDevice device) const {
+    const std::vector<std::string> targets = targets_of(options_, device);
     std::string text = fmt::format(
         "{}\n{}\n{}\n", layer_.name, hash_of_pattern(*matrix_),
         hash_of({reinterpret_cast<const char*>(matrix_->values.data()), matrix_->values.bytes()}));
-    text += fmt::format("{}\n{}\n", fmt::join(options_.targets, ","), options_.threads);
+    text += fmt::format("{}\n{}\n", fmt::join(targets, ","), options_.threads);
     text += fmt::format("{}\n", name_of(layer_.activation));
     for (const Sizes& size : sizes_of(layer_, options_)) {
       text += fmt::format("{} to {}\n", size.least, size.most);
-      for (const std::string& name : options_.targets) {
+      for (const std::string& name : targets) {
         const auto best = best_at(size.most, target_named(name));
         if (best) text += best->recipe + " " + text_of_config(*best) + " " + best->pattern.kind + "\n";
       }
@@ -91,14 +102,16 @@ class Exporter {
   }
 
  private:
-  TrialProblem problem_at(std::int64_t n) const { return problem_of(layer_, matrix_, n); }
+  TrialProblem problem_at(std::int64_t n, const Target& target) const {
+    return problem_of(layer_, matrix_, n, layout_on(target));
+  }
 
   /// The fastest right trial of the layer's weights at so many columns.
   std::optional<Record> best_at(std::int64_t n, const Target& target) const {
     if (options_.records.empty()) return std::nullopt;
     const Target& measured = measured_target(target);
     const Record common =
-        record_for(problem_of(layer_, matrix_, n), measured, measured.is_gpu() ? "gpu" : "cpu", nullptr);
+        record_for(problem_at(n, measured), measured, measured.is_gpu() ? "gpu" : "cpu", nullptr);
     const Record* best = nullptr;
     for (const auto& [record, line] : options_.records) {
       const auto time = record.time_of_correct();
@@ -111,7 +124,7 @@ class Exporter {
   }
 
   Kernel kernel(const Sizes& size, const Target& target) const {
-    const Algorithm exact = problem_at(size.most).what.algorithm;
+    const Algorithm exact = problem_at(size.most, target).what.algorithm;
     const KernelOptions with{.threads = target.is_gpu() ? 0 : options_.threads};
     // The size of a package for one alone is open all the same, so that callers give it.
     const bool fixed =
@@ -183,15 +196,19 @@ ExportedNetwork export_network(const std::string& folder, Network& network,
           result.stay_dense.push_back(layer.name);
           continue;
         }
-        const std::string made_from = exporter.made_from();
-        const bool kept = package.is_written(layer.name, made_from);
-        if (hooks.progress) hooks.progress(i + 1, layers.size(), layer, kept);
-        if (kept)
-          package.keep(layer.name);
-        else
-          package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(),
-                       std::string(name_of(layer.activation)), settings_of(layer)},
-                      made_from);
+        bool told = false;
+        for (const PackageDevice device : {PackageDevice::processor, PackageDevice::gpu}) {
+          if (targets_of(options, device).empty()) continue;
+          const std::string made_from = exporter.made_from(device);
+          const bool kept = package.is_written(layer.name, device, made_from);
+          if (hooks.progress && !std::exchange(told, true)) hooks.progress(i + 1, layers.size(), layer, kept);
+          if (kept)
+            package.keep(layer.name, device);
+          else
+            package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(device),
+                         std::string(name_of(layer.activation)), settings_of(layer)},
+                        made_from);
+        }
         result.layers.push_back(layer.name);
       } catch (const UserError& error) {
         // A layer without a kernel stays dense, and the others are exported.

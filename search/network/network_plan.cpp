@@ -42,7 +42,7 @@ void write_shard(const Network& network, const ClassAtColumns& one, const Target
                  const fs::path& folder, const NetworkTuneOptions& options) {
   const NetworkLayer& layer = network.layers()[one.layers.representative()];
   const auto weights = std::make_shared<const WeightMatrix>(weights_of(layer));
-  TrialProblem problem = problem_of(layer, weights, one.n);
+  TrialProblem problem = problem_of(layer, weights, one.n, layout_on(target));
   const std::vector<Format> formats = formats_worth_trying(*weights, target);
   problem.what.format = formats.front();
   Plan plan{problem.source, target.name, {}};

@@ -14,6 +14,8 @@
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
 
+#include <string_view>
+
 #include "formats/generated_matrices.h"
 
 namespace weft {
@@ -151,6 +153,24 @@ TEST(Transpose, ManyResultsAreTransposed) {
     expect_both(
         shfl_bw(linear<f16>(many), weights_in("shfl_bw:V=32", many, DType::f16), target_named(target)));
     expect_both(v_n_m(linear<f16>(many), weights_in("n_m", many, DType::f16), target_named(target)));
+  }
+}
+
+/// Rows that the format leaves in their order leave in runs; names of rows lie anywhere.
+TEST(Transpose, KernelsOfRowGroupsWriteRunsOfRows) {
+  for (const Sizes& sizes : {Sizes{2056, 96, 20}, Sizes{152, 37, 40}}) {
+    for (const char* target : {"sm_80", "sm_90a"}) {
+      for (const char* format : {"n_m", "vector_wise:V=32", "v_n_m:V=64,M=8"}) {
+        const bool pairs = std::string_view(format).find("n_m") != std::string_view::npos;
+        const auto weights = weights_in(format, sizes, DType::f16);
+        const Schedule s = pairs ? v_n_m(linear<f16>(sizes), weights, target_named(target))
+                                 : shfl_bw(linear<f16>(sizes), weights, target_named(target));
+        EXPECT_EQ(s.steps()[0].cpp(), ".transpose(\"X\")");
+        EXPECT_NE(s.steps()[1].name, "transpose");
+        EXPECT_THAT(compile(s, {.assemble = false}).ptx(), testing::ContainsRegex("st.global(.cs)?.v4"));
+        expect_right(s, sizes.n);
+      }
+    }
   }
 }
 

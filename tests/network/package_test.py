@@ -54,7 +54,8 @@ def pruned(random, shape, sparsity):
 class Layer(ctypes.Structure):
     opener = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32,
                               ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p, ctypes.c_size_t)
-    _fields_ = [("name", ctypes.c_char_p), ("op", ctypes.c_char_p), ("dtype", ctypes.c_char_p),
+    _fields_ = [("name", ctypes.c_char_p), ("op", ctypes.c_char_p), ("device", ctypes.c_char_p),
+                ("dtype", ctypes.c_char_p),
                 ("rows", ctypes.c_int64), ("columns", ctypes.c_int64), ("least", ctypes.c_int64),
                 ("most", ctypes.c_int64), ("has_bias", ctypes.c_int32),
                 ("activation", ctypes.c_char_p), ("weights", ctypes.c_char_p),
@@ -86,7 +87,7 @@ def like(array):
 
 
 def run(library, folder, name, x, bias, shape, n, threads, rows=False):
-    layer = library.net_find(name.encode()).contents
+    layer = library.net_find(name.encode(), -2).contents
     packed = like(np.frombuffer((folder / layer.weights.decode()).read_bytes(), dtype=np.uint8))
     handle, why = ctypes.c_void_p(), ctypes.create_string_buffer(400)
     status = layer.open(packed.ctypes.data, packed.size, -2, ctypes.byref(handle), why, 400)
@@ -160,8 +161,9 @@ def main():
     check(activations == {"a.fc1": "relu", "b\"fc": "gelu", "conv": "none"}, "what follows a layer is its kernel's")
     library = ctypes.CDLL(str(package / "build" / "libnet.so"))
     library.net_find.restype = ctypes.POINTER(Layer)
-    library.net_find.argtypes = [ctypes.c_char_p]
-    check(not library.net_find(b"nosuch"), "no layer of another name")
+    library.net_find.argtypes = [ctypes.c_char_p, ctypes.c_int32]
+    check(not library.net_find(b"nosuch", -2), "no layer of another name")
+    check(not library.net_find(b"conv", 0), "no layer for a GPU")
     for threads in (1, 2):
         for n in (1, 7, 20, 128, 300):
             x = random.standard_normal((70, n)).astype(np.float32)

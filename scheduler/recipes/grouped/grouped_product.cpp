@@ -30,8 +30,8 @@ class Grouped {
         tiles_(group_tiles(*weights)),
         tile_(tile_of(numbers, tiles_.two_of_four)),
         extent_(columns_of(algorithm, loops_)),
-        schedule_(ordered_schedule(std::move(algorithm), std::move(weights), target,
-                                   OperandCopies::transposed_and_aligned)) {}
+        schedule_(
+            ordered_schedule(std::move(algorithm), std::move(weights), target, OperandCopies::of_tiles)) {}
 
   Schedule operator()() {
     const WeightLoops of_weights = weight_loops(schedule_);

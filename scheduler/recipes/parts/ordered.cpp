@@ -88,6 +88,18 @@ std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
   return names;
 }
 
+bool fills_runs_of_rows(DType dtype, const Extent& rows) {
+  constexpr std::int64_t run = 8;
+  return size_of(dtype) == 2 && rows.is_multiple_of(run);
+}
+
+bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights) {
+  const Operand& output = algorithm.operands[algorithm.output.operand];
+  const ProductLoops loops = product_loops(algorithm);
+  return !loops.columns.empty() && lies_across(output, algorithm.output, loops.columns) &&
+         fills_runs_of_rows(output.dtype, output.shape.back()) && !weights.row_order();
+}
+
 GatheredProduct ordered_product(const Algorithm& algorithm) {
   GatheredProduct loops = gathered_product(algorithm);
   // The first index counts images.
@@ -131,8 +143,13 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
                           const Target& target, OperandCopies copies) {
   Schedule schedule(std::move(algorithm), std::move(weights), target);
   if (!target.is_gpu()) return schedule;
-  for (const std::string& name : operands_to_transpose(schedule.algorithm())) schedule.transpose(name);
-  if (copies == OperandCopies::transposed_and_aligned)
+  const Algorithm& given = schedule.algorithm();
+  const std::string results = given.operands[given.output.operand].name;
+  const bool leaves_results = copies == OperandCopies::of_tiles && schedule.weights() != nullptr &&
+                              writes_runs_of_rows(given, *schedule.weights());
+  for (const std::string& name : operands_to_transpose(given))
+    if (!leaves_results || name != results) schedule.transpose(name);
+  if (copies != OperandCopies::transposed)
     for (const std::string& name : operands_to_align(schedule.algorithm())) schedule.align(name);
   return schedule;
 }

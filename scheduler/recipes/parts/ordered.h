@@ -24,6 +24,14 @@ bool transposes_images(const Algorithm& algorithm);
 /// lie innermost, as lanes do not read them: then kernels of unstructured weights have images innermost, too.
 bool images_fill_warps(const Algorithm& algorithm);
 
+/// Whether so many rows of results come in runs of eight, and these in 16 bytes, as reorder_writeback writes
+/// them.
+bool fills_runs_of_rows(DType dtype, const Extent& rows);
+
+/// Whether reorder_writeback writes the results of a product, Y [n, m], in runs of rows, which the format
+/// does not name.
+bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights);
+
 /// The loops of gathered_product() in the order in which their elements lie once operands are transposed.
 GatheredProduct ordered_product(const Algorithm& algorithm);
 
@@ -37,8 +45,9 @@ bool copies_input(const Algorithm& algorithm);
 
 /// What recipes for GPUs do first.
 enum class OperandCopies : std::uint8_t {
-  transposed,              ///< transpose what lies the other way round
-  transposed_and_aligned,  ///< and align what is left of operands whose rows are no whole words
+  transposed,  ///< transpose what lies the other way round
+  of_tiles,    ///< and align what is left of operands whose rows are no whole words, but leave results to
+               ///< the kernel that it writes in runs of rows
 };
 
 /// What recipes for GPUs begin with: a schedule that copies such operands, and else has no steps.

@@ -64,6 +64,10 @@ std::int64_t ProblemSummary::gathered_columns() const {
   return ceil_divide(4 * k, columns_of_four(density(), group_rows > 0 ? group_rows : usual_rows));
 }
 
+bool ProblemSummary::leaves_runs_of_rows() const {
+  return output_across && fills_runs_of_rows(dtype, m) && !names_rows;
+}
+
 double ProblemSummary::operations() const {
   return 2.0 * static_cast<double>(stored) * static_cast<double>(n);
 }
@@ -84,6 +88,7 @@ void add_format(ProblemSummary& summary, const Format& format) {
   constexpr std::int64_t usual_columns = 128;
   summary.block = format.name == "column_blocks" ? parameter_of(format, "columns", usual_columns)
                                                  : parameter_of(format, "b");
+  summary.names_rows = format.name == "shfl_bw" || format.parameters.contains("order");
   summary.column_bits = format.name == "column_blocks" ? 16 : parameter_of(format, "index", 32);
   if (!formats::keeps_two_of_four(format)) return;
   summary.kept_of = 2;

@@ -32,6 +32,7 @@ struct ProblemSummary {
   std::int64_t column_bits = 32;  ///< a stored column number has, in csr and what is like it
   std::int64_t kept_of = 0;       ///< N of N:M: 2 of n_m and v_n_m
   std::int64_t of_group = 0;      ///< M of N:M
+  bool names_rows = false;        ///< the format has a row order
   double row_mean = 0;            ///< stored weights of a row
   double row_variation = 0;       ///< standard deviation / mean
 
@@ -40,6 +41,8 @@ struct ProblemSummary {
   std::int64_t kept_columns() const;
   /// Columns of the dense operand that a group of rows reads: where a row keeps two of four, twice as many.
   std::int64_t gathered_columns() const;
+  /// Whether kernels of row groups leave a result [n, m] in runs of rows: nobody transposes it behind them.
+  bool leaves_runs_of_rows() const;
   /// Multiplications and additions of the stored weights.
   double operations() const;
   /// Stored values, the dense operand and the output, once each.

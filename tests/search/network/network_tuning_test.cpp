@@ -111,5 +111,24 @@ TEST_F(ANetwork, IsExportedAsOneLibraryWithATable) {
   EXPECT_EQ(read_bytes(std::filesystem::path(folder) / "manifest.json"), manifest);
 }
 
+/// On a GPU a linear layer has its operands as frameworks do; kernels of a processor have features outermost.
+TEST_F(ANetwork, HasAPackageForEachKindOfDevice) {
+  Network network = inspected(*this);
+  NetworkExportOptions options;
+  options.package.name = "net";
+  options.targets = {"x86-64-v3", "sm_80"};
+  options.columns = {4};
+  export_network(path("both"), network, options);
+  const auto table =
+      nlohmann::json::parse(read_bytes(std::filesystem::path(path("both")) / "layers.json"))["layers"];
+  EXPECT_THAT(table, SizeIs(6));
+  for (const auto& row : table) {
+    if (row["op"] != "linear") continue;
+    const nlohmann::json features = row["columns"];
+    const bool gpu = row["device"] == "gpu";
+    EXPECT_EQ(row["input"], gpu ? nlohmann::json({"n", features}) : nlohmann::json({features, "n"})) << row;
+  }
+}
+
 }  // namespace
 }  // namespace weft
