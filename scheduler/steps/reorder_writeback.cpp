@@ -294,7 +294,10 @@ constinit const StepKind reorder_writeback{
     .more =
         "What warps have in fragments of a tensor instruction goes to lines of so many columns in shared "
         "memory first, 16 rows of a warp, and from there to the output in runs of 16 bytes, each row to the "
-        "place that the format's row order names. A warp waits for itself alone. After Shfl-BW (Huang et "
+        "place that the format's row order names. Of an output [n, m], whose rows lie beside one another, "
+        "runs "
+        "are of rows where the format keeps their order. A warp waits for itself alone. After Shfl-BW (Huang "
+        "et "
         "al.), section IV, \"reordered write-back\".",
     .parameters = parameters,
     .preconditions = preconditions,
