@@ -130,6 +130,24 @@ SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace p
   });
 }
 
+std::shared_ptr<const SparseTensor> SparseTensor::Repacked::in(const Format& format,
+                                                               const SparseTensor& tensor) {
+  std::shared_ptr<Made> made;
+  {
+    const std::lock_guard lock(guard_);
+    std::shared_ptr<Made>& known = made_[format.text()];
+    if (known == nullptr) known = std::make_shared<Made>();
+    made = known;
+  }
+  std::call_once(made->once,
+                 [&] { made->tensor = std::make_shared<const SparseTensor>(repack(tensor, format)); });
+  return made->tensor;
+}
+
+std::shared_ptr<const SparseTensor> SparseTensor::repacked(const Format& format) const {
+  return repacked_.in(format, *this);
+}
+
 SparseTensor repack(const SparseTensor& tensor, const Format& format, CallPlace place) {
   return user_call(place, [&] { return packed_anew(tensor, format); });
 }

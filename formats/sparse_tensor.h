@@ -12,6 +12,9 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +71,9 @@ class SparseTensor {
   /// format of that name has, or what the format itself has to say (NamedFormat::check). Costs once: a tensor
   /// that has been found right, as all that come from pack have, stays so.
   void check(CallPlace place = {}) const;
+  /// What repack() makes of it, made once for each format and kept as long as this tensor: searches ask for
+  /// the tiles of one weight again and again. Several threads may ask. UserError as from repack.
+  std::shared_ptr<const SparseTensor> repacked(const Format& format) const;
 
  private:
   /// Set once for all copies that are made later; several threads may.
@@ -88,6 +94,27 @@ class SparseTensor {
     std::atomic<bool> right_ = false;
   };
 
+  /// Copies of a tensor make their own.
+  class Repacked {
+   public:
+    Repacked() = default;
+    Repacked(const Repacked&) noexcept {}
+    Repacked& operator=(const Repacked&) noexcept {
+      made_.clear();
+      return *this;
+    }
+    ~Repacked() = default;
+    std::shared_ptr<const SparseTensor> in(const Format& format, const SparseTensor& tensor);
+
+   private:
+    struct Made {
+      std::once_flag once;
+      std::shared_ptr<const SparseTensor> tensor;
+    };
+    std::mutex guard_;
+    std::map<std::string, std::shared_ptr<Made>> made_;
+  };
+
   friend SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place);
   /// `check` without the comparison with what pack makes.
   void check_entries() const;
@@ -100,6 +127,7 @@ class SparseTensor {
   std::vector<NamedArray> arrays_;
   ValueOrder value_order_;
   mutable Found found_;
+  mutable Repacked repacked_;
 };
 
 /// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the

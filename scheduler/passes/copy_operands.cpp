@@ -158,6 +158,40 @@ Stmt rows_copied(const Sides& sides, const std::string& name) {
                        std::move(body));
 }
 
+/// A matrix by squares of vectors, which come to a tile by rows of one side and leave it by rows of the
+/// other: every line of both is read or written once, wherever rows that follow one another meet in a cache.
+/// What fills up the rows of an input's copy becomes zero.
+Stmt squares_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
+  constexpr std::int64_t side = 16;
+  const std::string& name = each.given->name;
+  const ir::BufferRef &from = each.is_output ? copy : each.given, &to = each.is_output ? each.given : copy;
+  // The copy of an output may be wider than what is in it.
+  const Expr rows = from->shape[0], columns = to->shape[0], filled = to->shape[1];
+  const auto variable = [&](const char* part) { return ir::variable(name + part); };
+  const Expr down = variable(".down"), across = variable(".across"), row = variable(".row"),
+             column = variable(".column");
+  const auto tile = ir::make_tile(name + ".square", *from, ir::Scope::shared, {side, side});
+  const Expr from_row = down * side + row, from_column = across * side + column;
+  const Stmt zero = ir::store(tile, {row, column}, ir::constant(tile->dtype, 0));
+  Stmt in = ir::if_then(from_column < columns,
+                        ir::store(tile, {row, column}, ir::load(from, {from_row, from_column})));
+  in = ir::for_range(column, side, LoopKind::vectorized, -1, std::move(in));
+  if (!ir::same(rows, filled))
+    in = ir::if_then(from_row < rows, std::move(in),
+                     ir::for_range(column, side, LoopKind::vectorized, -1, zero));
+  else
+    in = ir::if_then(from_row < rows, std::move(in));
+  in = ir::for_range(row, side, LoopKind::serial, -1, std::move(in));
+  Stmt out =
+      ir::if_then(from_row < filled, ir::store(to, {from_column, from_row}, ir::load(tile, {row, column})));
+  out = ir::for_range(row, side, LoopKind::vectorized, -1, std::move(out));
+  out = ir::if_then(from_column < columns, std::move(out));
+  out = ir::for_range(column, side, LoopKind::serial, -1, std::move(out));
+  Stmt body = ir::allocate(tile, ir::block({std::move(in), std::move(out)}));
+  body = ir::for_range(across, ir::ceil_divide(columns, side), LoopKind::serial, -1, std::move(body));
+  return ir::for_range(down, ir::ceil_divide(filled, side), LoopKind::parallel, -1, std::move(body));
+}
+
 /// Element by element, of buffers of any rank.
 Stmt elements_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
   const ir::Buffer& given = *each.given;
@@ -204,7 +238,9 @@ ir::Program with_copies_inside(ir::Program program) {
     const auto in_body = std::ranges::find(program.buffers, each.given->name, &ir::Buffer::name);
     program.body = ir::replace_buffer(program.body, *in_body, copy);
     *in_body = each.given;
-    (each.is_output ? behind : ahead).push_back(elements_copied(each, copy));
+    const bool is_matrix = each.given->shape.size() == 2 && each.order != ir::CopyOrder::none;
+    (each.is_output ? behind : ahead)
+        .push_back(is_matrix ? squares_copied(each, copy) : elements_copied(each, copy));
   }
   ahead.push_back(program.body);
   std::ranges::move(behind, std::back_inserter(ahead));

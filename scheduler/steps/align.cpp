@@ -7,10 +7,7 @@ namespace {
 
 StepResult apply_align(const ir::Program& program, const StepArguments& arguments,
                        const StepContext& context) {
-  return with_operand_copied(
-      program, arguments, context,
-      {.name = "align", .otherwise = "; on a CPU .stage(…) fills up the rows of what it copies"},
-      ir::CopyOrder::none);
+  return with_operand_copied(program, arguments, context, "align", ir::CopyOrder::none);
 }
 
 }  // namespace
@@ -20,7 +17,8 @@ constinit const StepKind align{
     .sentence =
         "The rows of an operand, of any length, are read or written where they are filled up to 16 bytes.",
     .more =
-        "A launch of its own copies the operand, ahead of the kernel or, of an output, behind it, to or from "
+        "A launch of its own, on a CPU loops, copies the operand, ahead of the kernel or, of an output, "
+        "behind it, to or from "
         "memory that the caller lends, in which rows are filled up to multiples of 16 bytes. Vectors of any "
         "of them are aligned there, so that whole runs are copied to shared memory. Worth it where rows have "
         "an odd number of elements and are read several times.",

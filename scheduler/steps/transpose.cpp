@@ -31,9 +31,7 @@ StepResult apply_transpose(const ir::Program& program, const StepArguments& argu
                            const StepContext& context) {
   const bool last_outermost = ends_with_weights(context.algorithm, arguments.text("tensor"));
   return with_operand_copied(
-      program, arguments, context,
-      {.name = "transpose",
-       .otherwise = "; on a CPU .stage(…) has an order of its own for what vectors read"},
+      program, arguments, context, "transpose",
       last_outermost ? ir::CopyOrder::first_innermost_last_outermost : ir::CopyOrder::first_innermost);
 }
 
@@ -45,7 +43,9 @@ constinit const StepKind transpose{
     .more =
         "Its first dimension becomes the innermost one, and channels the outermost: [b, c, h, w] and "
         "[b, h, w, c] are read as [c, h, w, b]. A launch of its own copies it, ahead of the kernel or, of an "
-        "output, behind it, by tiles in shared memory, to or from memory that the caller lends. There rows "
+        "output, behind it, by tiles in shared memory, to or from memory that the caller lends; on a CPU "
+        "loops "
+        "do, by squares of 16 elements. There rows "
         "are filled up to multiples of 16 bytes, so that vectors of any of them are aligned. Worth it where "
         "neighbouring threads would read elements that lie apart: what they read is read once for every 32 "
         "bytes of memory around it.",

@@ -22,6 +22,10 @@ bool is_of_16_bits(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16;
 }
 
+/// Beyond so many entries nothing that was found for the rows one by one was faster than a pattern that they
+/// have (docs/measurements/choice.md), and finding it takes seconds.
+constexpr std::int64_t many_entries = 4'000'000;
+
 /// A number that rows with the same columns share, and others hardly.
 std::uint64_t signature_of(std::span<const std::int32_t> columns) {
   std::uint64_t signature = columns.size();
@@ -122,7 +126,8 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
     add_pairs(weights, formats);
     if (rows > 0)
       formats.push_back(neighbours ? formats::vector_wise({.rows = rows}) : formats::shfl_bw({.rows = rows}));
-    if (1 - weights.sparsity() <= most_for_fours) {
+    const bool has_pattern = !formats.empty() && weights.stored() > many_entries;
+    if (1 - weights.sparsity() <= most_for_fours && !has_pattern) {
       formats.push_back(Format{"column_quads", {}});
       formats.push_back(Format{"hb_ell", {{"pairs", 1}}});
     }

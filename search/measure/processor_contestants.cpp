@@ -38,6 +38,37 @@ Variant product_of(const Blas& blas, int threads) {
           }};
 }
 
+/// As a convolution by filters of one pixel over an image of one line, which the library brings into the
+/// order that it wants before the time begins.
+DenseConvolution as_convolution(const Operands& operands) {
+  const SuiteProblem& p = operands.workload().problem;
+  DenseConvolution dense;
+  dense.channels = p.k;
+  dense.filters = p.m;
+  dense.image = dense.output = {1, p.n};
+  dense.type = DenseType::f32;
+  dense.image_address = operands.b();
+  dense.weights_address = operands.dense_weights();
+  dense.output_address = operands.c();
+  return dense;
+}
+
+Variant product_of(const Onednn& onednn, int threads) {
+  return {named("operands as it wants them", threads), {}, [&onednn, threads](SharedOperands operands) {
+            onednn.use_threads(threads);  // it plans for so many
+            const ProcessorConvolution prepared = onednn.prepare(as_convolution(*operands), true);
+            Run run = run_of(operands, [&onednn, threads, prepared, operands] {
+              onednn.use_threads(threads);
+              prepared.run();
+            });
+            run.output = [operands, prepared] {
+              prepared.bring_back();
+              return operands->download_c();
+            };
+            return run;
+          }};
+}
+
 enum class Images : std::uint8_t { channels_first, channels_last, as_wanted };
 
 Variant convolution_of(const Onednn& onednn, Images images, const std::string& name, int threads) {
@@ -87,7 +118,14 @@ std::vector<Contestant> processor_contestants(const Suite& suite, const Librarie
     for (const int threads : thread_counts_to_time()) variants.push_back(product_of(blas, threads));
     add(blas.name(), "", std::move(variants));
   }
-  if (libraries.blas.empty()) add("dense library", libraries.no_blas, {});
+  if (libraries.onednn) {
+    std::vector<Variant> variants;
+    for (const int threads : thread_counts_to_time())
+      variants.push_back(product_of(*libraries.onednn, threads));
+    add("oneDNN", "", std::move(variants));
+  } else if (libraries.blas.empty()) {
+    add("dense library", libraries.no_blas, {});
+  }
   return all;
 }
 

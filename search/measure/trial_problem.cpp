@@ -106,7 +106,8 @@ std::optional<Workload> TrialProblem::images() const {
   Workload workload;
   workload.problem.id = "1";
   workload.problem.m = what.matrix->rows;
-  workload.problem.k = what.matrix->columns;
+  workload.problem.k = what.matrix->columns / image_groups;
+  workload.problem.image_groups = image_groups;
   workload.problem.n = columns;
   workload.problem.convolution = *convolution;
   workload.problem.convolution->layout = ImageLayout::nchw;

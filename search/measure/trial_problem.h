@@ -25,6 +25,9 @@ struct TrialProblem {
   std::int64_t columns = 0;                     ///< columns of the equivalent dense product
   std::map<std::string, std::string> source;    ///< the flags that make it again
   std::optional<Convolution> convolution = {};  ///< what the algorithm is before what follows its sum
+  /// Groups of its channels: weights of other groups are no entries of the matrix, and a library has less to
+  /// do.
+  std::int64_t image_groups = 1;
 
   /// Borrows `tensors`.
   Arguments arguments();

@@ -149,9 +149,12 @@ double time_of_copying(const ProblemSummary& problem, std::string_view recipe, c
   const bool images = (problem.images_across && uses_tensor_cores(recipe)) ||
                       (problem.images_fill_warps && recipe == "sparsert");
   const bool aligns = is_of_groups(recipe), leaves = aligns && problem.leaves_runs_of_rows();
+  // Recipes of a CPU transpose a few results, too.
+  const bool turns =
+      recipe.starts_with("cpu_") ? problem.output_across : problem.output_transposed && !leaves;
   return of(problem.input_across || images || (aligns && problem.input_unaligned),
             static_cast<double>(problem.dense_elements)) +
-         of((problem.output_transposed && !leaves) || images || (aligns && problem.output_unaligned),
+         of(turns || images || (aligns && problem.output_unaligned),
             static_cast<double>(problem.m) * static_cast<double>(problem.n));
 }
 

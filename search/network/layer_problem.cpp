@@ -48,8 +48,6 @@ void name_convolution(const Convolution& c, std::map<std::string, std::string>& 
 std::string why_not_searched(const NetworkLayer& layer) {
   if (layer.kind == LayerKind::other) return "neither a linear layer nor a 2-D convolution";
   if (layer.kind == LayerKind::linear) return {};
-  if (layer.image_groups > 1)
-    return fmt::format("a convolution in {} groups: it stays dense", layer.image_groups);
   if (!layer.convolution) return "the size of its images is not known: a network.json says it";
   return {};
 }
@@ -73,6 +71,8 @@ TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightM
   if (layer.convolution) {
     problem.kernel = "conv2d";
     problem.convolution = layer.convolution;
+    problem.image_groups = layer.image_groups;
+    if (layer.image_groups > 1) problem.source["groups"] = std::to_string(layer.image_groups);
     problem.what.algorithm = convolution_algorithm(*layer.convolution, dtype, epilogue);
     name_convolution(*layer.convolution, problem.source);
     const auto output = layer.convolution->output();

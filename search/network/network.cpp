@@ -2,6 +2,7 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/choice/formats_worth_trying.h>
+#include <weft/search/measure/structured_weights.h>
 #include <weft/search/network/layer_kind.h>
 #include <weft/search/network/layer_problem.h>
 #include <weft/search/network/model_config.h>
@@ -146,7 +147,6 @@ bool Network::inspect(const InspectHooks& hooks) {
   for (NetworkLayer& layer : layers_) {
     if (hooks.stop()) return false;
     ++number;
-    if (layer.is_candidate() && layer.image_groups > 1) layer.left_out = why_not_searched(layer);
     if (!layer.is_candidate() || layer.found) continue;
     if (hooks.progress) hooks.progress(number, layers_.size(), layer);
     inspect_layer(layer);
@@ -164,6 +164,11 @@ WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place) {
                       fmt::format("elements of {}", name_of(matrix.values.dtype())), "f16, bf16, f32 or f64");
     return matrix;
   });
+}
+
+WeightMatrix weights_of_kernel(const NetworkLayer& layer, CallPlace place) {
+  WeightMatrix matrix = weights_of(layer, place);
+  return layer.image_groups > 1 ? across_groups(std::move(matrix), layer.image_groups) : matrix;
 }
 
 }  // namespace weft

@@ -60,5 +60,8 @@ class Network {
 
 /// The weights of a layer. Errors as read(); of other element types than floating-point ones UserError.
 WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place = {});
+/// As its kernel has them: filters of a convolution in groups over all channels, those of other groups
+/// pruned.
+WeightMatrix weights_of_kernel(const NetworkLayer& layer, CallPlace place = {});
 
 }  // namespace weft

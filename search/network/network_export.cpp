@@ -54,7 +54,7 @@ class Exporter {
  public:
   Exporter(const NetworkExportOptions& options, const NetworkLayer& layer)
       : options_(options), layer_(layer) {
-    matrix_ = std::make_shared<const WeightMatrix>(weights_of(layer));
+    matrix_ = std::make_shared<const WeightMatrix>(weights_of_kernel(layer));
   }
 
   /// By the measured times, at every size that has some; false where nothing was measured.
@@ -131,7 +131,7 @@ class Exporter {
         layer_.convolution || (size.least == size.most && sizes_of(layer_, options_).size() > 1);
     std::optional<Schedule> chosen = of_trials(exact, size.most, target);
     if (!chosen) {
-      Choice choice = choose(exact, *matrix_, target);
+      Choice choice = choose(exact, *matrix_, target, {.image_groups = layer_.image_groups});
       chosen = first_that_fits(
           choice, [&](const Way& way) { return schedule_of_way(way, exact, *matrix_, nullptr, target); });
     }

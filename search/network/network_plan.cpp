@@ -41,7 +41,7 @@ void write_weights(const std::string& path, const WeightMatrix& weights) {
 void write_shard(const Network& network, const ClassAtColumns& one, const Target& target,
                  const fs::path& folder, const NetworkTuneOptions& options) {
   const NetworkLayer& layer = network.layers()[one.layers.representative()];
-  const auto weights = std::make_shared<const WeightMatrix>(weights_of(layer));
+  const auto weights = std::make_shared<const WeightMatrix>(weights_of_kernel(layer));
   TrialProblem problem = problem_of(layer, weights, one.n, layout_on(target));
   const std::vector<Format> formats = formats_worth_trying(*weights, target);
   problem.what.format = formats.front();

@@ -94,7 +94,7 @@ class Search {
   }
 
   std::shared_ptr<const WeightMatrix> weights(std::size_t member) const {
-    return std::make_shared<const WeightMatrix>(weights_of(layer_of(member)));
+    return std::make_shared<const WeightMatrix>(weights_of_kernel(layer_of(member)));
   }
 
   static std::vector<Space> spaces_of(TrialProblem& problem, const Target& target) {

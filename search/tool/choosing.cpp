@@ -132,7 +132,7 @@ Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const P
   if (trials.empty() && !options.databases.empty())
     fmt::print(stderr, "note: --db {} has no trial of these weights and sizes on {}\n",
                fmt::join(options.databases, " "), target.name);
-  ChoiceOptions with{.records = trials, .points = points};
+  ChoiceOptions with{.records = trials, .points = points, .image_groups = options.groups};
   std::optional<Predictor> given;
   if (!options.tree.empty()) {
     given = named_predictor(options);

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/backends/export/check.h>
-#include <weft/backends/parse_device.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/read.h>
-#include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/advice.h>
+#include <weft/search/measure/structured_weights.h>
 #include <weft/search/records/words.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_array.h>
@@ -37,13 +35,14 @@ struct FlagOfOperations {
 };
 constexpr std::string_view products = "spmm or linear";
 constexpr std::string_view convolutions = "conv2d";
-constexpr std::array<FlagOfOperations, 7> flags_of_operations{{{"--n", products},
+constexpr std::array<FlagOfOperations, 8> flags_of_operations{{{"--n", products},
                                                                {"--filter", convolutions},
                                                                {"--image", convolutions},
                                                                {"--batch", convolutions},
                                                                {"--pad", convolutions},
                                                                {"--stride", convolutions},
-                                                               {"--dilation", convolutions}}};
+                                                               {"--dilation", convolutions},
+                                                               {"--groups", convolutions}}};
 
 /// What is given without an effect would be a mistake that nobody sees.
 void refuse_idle_flags(const ProblemOptions& options) {
@@ -263,6 +262,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   add_option(app, "--pad", options.pad, "one number or 1x2");
   add_option(app, "--stride", options.stride, "one number or 1x2");
   add_option(app, "--dilation", options.dilation, "one number or 1x2");
+  only_from(add_option(app, "--groups", options.groups, "of channels; filters have those of their own"), 1,
+            1'000'000);
   begin_group(app, "Schedule");
   add_option(app, "--recipe", options.recipe, "see weft recipes");
   add_option(app, "--schedule", options.schedule, "JSON of weft tune", "FILE");
@@ -354,6 +355,15 @@ void refuse_infinite(const WeightMatrix& before, const WeightMatrix& after) {
                   fmt::format("--dtype {}; or smaller weights", fmt::join(fitting, ", ")));
 }
 
+/// Filters of a convolution in groups as those of one over all channels.
+WeightMatrix of_groups(WeightMatrix matrix, std::int64_t groups) {
+  if (matrix.rows % groups != 0)
+    throw UserError("groups do not divide the filters", "--groups",
+                    fmt::format("{} groups of {} filters", groups, matrix.rows),
+                    fmt::format("a divisor of {}", matrix.rows));
+  return across_groups(std::move(matrix), groups);
+}
+
 Layer read_layer(const ProblemOptions& options) {
   Layer layer;
   dtype_of_text(options.dtype, DType::f32);  // whose error names no option but its own
@@ -376,6 +386,8 @@ Layer read_layer(const ProblemOptions& options) {
       layer.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
                                         name_of(before), name_of(dtype), change));
   }
+  if (options.groups > 1 && options.op == convolutions)
+    layer.matrix = of_groups(std::move(layer.matrix), options.groups);
   layer.algorithm = algorithm_of(options, layer.matrix, dtype);
   if (options.op != "conv2d" && layer.matrix.shape.size() != 2)
     layer.notes.push_back(fmt::format("weights of {} are taken as {} x {}", text_of_shape(layer.matrix.shape),
@@ -453,48 +465,6 @@ void check_threads(const std::optional<int>& threads, bool on_cpu) {
   if (*threads < 0 || *threads > ThreadPool::most_threads)
     throw UserError("there is no such number of threads", flag, std::to_string(*threads),
                     fmt::format("1 to {}, or 0 for one a core", ThreadPool::most_threads));
-}
-
-Device named_device(const std::string& text) {
-  return or_without_gpu("--device cpu or --device sim:sm_90a",
-                        [&] { return of_option("--device", [&] { return parse_device(text); }); });
-}
-
-const Target& named_target(const std::string& name, const std::string& option) {
-  return of_option(option, [&]() -> const Target& { return target_named(name); });
-}
-
-const Target& packaged_target(const std::string& name) {
-  const auto named = [&]() -> const Target& {
-    try {
-      return named_target(name, "--archs");
-    } catch (const UserError& error) {
-      UserError::Report report = error.report();
-      report.accepted = exporting::targets_taken();
-      throw UserError(std::move(report));
-    }
-  };
-  const Target& target = named();
-  if (!exporting::takes(target))
-    throw UserError("a package has no kernels for that target", "--archs", name,
-                    exporting::targets_taken() +
-                        (target.is_gpu() ? "" : "; for cpu x86-64-v4, x86-64-v3 or aarch64, its own level"));
-  return target;
-}
-
-const Target& target_of(const Device& device) {
-  if (device.kind() == DeviceKind::cpu) return target_named("cpu");
-  const int sm = device.description().sm;
-  const Target* best = nullptr;
-  for (const Target& target : targets()) {
-    // Code for sm_90a runs on devices of sm_90 alone.
-    const bool runs = target.is_gpu() && (target.architecture_specific ? target.sm == sm : target.sm <= sm) &&
-                      (!is_simulated_only(target) || device.kind() == DeviceKind::simulator);
-    if (runs && (best == nullptr || target.sm >= best->sm)) best = &target;
-  }
-  if (best != nullptr) return *best;
-  throw UserError("no target fits the device", device.name(),
-                  fmt::format("{} (sm_{})", device.description().model, sm), "a device of sm_75 or newer");
 }
 
 }  // namespace weft::tool

@@ -67,7 +67,8 @@ struct ProblemOptions {
   std::string pad = "0";
   std::string stride = "1";
   std::string dilation = "1";
-  std::string layout;  ///< empty: nchw of images, kn of products
+  std::int64_t groups = 1;  ///< of channels
+  std::string layout;       ///< empty: nchw of images, kn of products
   std::string activation = "none";
   std::string bias;
   std::optional<double> alpha;

@@ -19,7 +19,7 @@ using Member = std::variant<std::string ProblemOptions::*, std::int64_t ProblemO
                             std::uint64_t ProblemOptions::*, std::optional<double> ProblemOptions::*>;
 
 /// What is not told here makes no difference to the problem.
-const std::array<std::pair<std::string_view, Member>, 20> members{{
+const std::array<std::pair<std::string_view, Member>, 21> members{{
     {"n", &ProblemOptions::n},
     {"batch", &ProblemOptions::batch},
     {"seed", &ProblemOptions::seed},
@@ -33,6 +33,7 @@ const std::array<std::pair<std::string_view, Member>, 20> members{{
     {"pad", &ProblemOptions::pad},
     {"stride", &ProblemOptions::stride},
     {"dilation", &ProblemOptions::dilation},
+    {"groups", &ProblemOptions::groups},
     {"layout", &ProblemOptions::layout},
     {"activation", &ProblemOptions::activation},
     {"bias", &ProblemOptions::bias},
@@ -104,6 +105,7 @@ TrialProblem make_trial_problem(const ProblemOptions& options) {
   problem.scalars = made.arguments.scalars;
   problem.columns = made.columns;
   problem.convolution = made.convolution;
+  problem.image_groups = options.groups;
   problem.source = source_of(options);
   return problem;
 }

@@ -7,6 +7,10 @@
 #include <weft/dsl/assignment.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/recipes/cpu/cpu_blocks.h>
+#include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/scheduler/recipes/cpu/cpu_groups.h>
+#include <weft/scheduler/recipes/cpu/cpu_rows.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
@@ -66,7 +70,8 @@ void expect_right(const Schedule& schedule, std::int64_t columns, const KernelOp
   KernelOptions without_assembler = options;
   without_assembler.assemble = false;
   const Kernel kernel = compile(schedule, without_assembler);
-  const Device device = options.by_meaning ? Device::cpu() : Device::simulator(schedule.target().name);
+  const bool on_cpu = options.by_meaning || !schedule.target().is_gpu();
+  const Device device = on_cpu ? Device::cpu() : Device::simulator(schedule.target().name);
   const Verification found = verify(kernel, device, arguments);
   EXPECT_TRUE(found.passed) << found.text();
 }
@@ -172,6 +177,29 @@ TEST(Transpose, KernelsOfRowGroupsWriteRunsOfRows) {
       }
     }
   }
+}
+
+TEST(Transpose, RecipesOfCpusBeginWithIt) {
+  const Target cpu = target_named("cpu");
+  for (const Sizes& sizes : {Sizes{64, 48, 96}, Sizes{70, 33, 100}, Sizes{9, 2, 17}, Sizes{5, 130, 1}}) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      const Algorithm product = dtype == DType::f32 ? linear<f32>(sizes) : linear<f16>(sizes);
+      std::vector<Schedule> schedules{
+          cpu_rows(product, weights_in("csr", sizes, dtype), cpu),
+          cpu_groups(product, weights_in("column_vectors:V=4", sizes, dtype), cpu),
+          cpu_blocks(product, weights_in("column_blocks:columns=32", sizes, dtype), cpu)};
+      if (sizes.n >= 16 && cpu.vector_bytes >= 32)
+        schedules.push_back(cpu_code(product, weights_in("csr", sizes, dtype), cpu));
+      for (const Schedule& s : schedules) {
+        EXPECT_EQ(s.steps()[0].cpp(), ".transpose(\"X\")");
+        EXPECT_EQ(s.steps()[1].cpp(), ".transpose(\"Y\")");
+        expect_right(s, sizes.n);
+      }
+    }
+  }
+  const Sizes open{64, 0, 40, true};
+  const Schedule s = cpu_rows(linear<f32>(open), weights_in("csr", open, DType::f32), cpu);
+  for (const std::int64_t columns : {1, 16, 63, 130}) expect_right(s, columns);
 }
 
 /// A thread a column, of rows that are filled up.

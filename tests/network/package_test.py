@@ -134,20 +134,21 @@ def main():
     random = np.random.default_rng(1)
     tensors = {"a.fc1.weight": pruned(random, (96, 70), 0.8), "a.fc1.bias": random.random(96).astype(np.float32),
                "b\"fc.weight": pruned(random, (33, 96), 0.9), "conv.weight": pruned(random, (12, 5, 3, 3), 0.8),
-               "dense.weight": pruned(random, (40, 40), 0.0)}
+               "grouped.weight": pruned(random, (12, 5, 3, 3), 0.8), "dense.weight": pruned(random, (40, 40), 0.0)}
     write_safetensors(folder / "model.safetensors", tensors)
     (folder / "network.json").write_text(json.dumps({
         "weft_network": 1, "weights": "model.safetensors", "layers": [
             {"name": "a.fc1", "op": "linear", "weight": "a.fc1.weight", "bias": "a.fc1.bias", "n": 300, "activation": "relu"},
             {"name": "b\"fc", "op": "linear", "weight": "b\"fc.weight", "n": 20, "activation": "gelu"},
             {"name": "conv", "op": "conv2d", "weight": "conv.weight", "image": [11, 13], "pad": 1, "stride": 2},
+            {"name": "grouped", "op": "conv2d", "weight": "grouped.weight", "image": [9, 17], "pad": 1, "groups": 2},
             {"name": "dense", "op": "linear", "weight": "dense.weight", "n": 20}]}))
     package = folder / "package"
     command = [weft, "model", "export", str(folder), "--name", "net", "-o", str(package), "--threads", "2", "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     check(done.returncode == 0, "weft model export " + done.stderr[-400:])
     said = json.loads(done.stdout)
-    check(said["layers"] == ["a.fc1", "b\"fc", "conv"], "three layers, and the dense one is left out")
+    check(said["layers"] == ["a.fc1", "b\"fc", "conv", "grouped"], "four layers, and the dense one is left out")
     before = {str(p): p.read_bytes() for p in package.rglob("*") if p.is_file()}
     shutil.rmtree(package / "layers" / json.loads((package / "layers.json").read_text())["layers"][0]["symbol"])
     (package / "layers.json").unlink()
@@ -158,7 +159,7 @@ def main():
         built = subprocess.run(step, capture_output=True, text=True)
         check(built.returncode == 0, " ".join(step[:2]) + built.stderr[-400:])
     activations = {row["layer"]: row["activation"] for row in json.loads((package / "layers.json").read_text())["layers"]}
-    check(activations == {"a.fc1": "relu", "b\"fc": "gelu", "conv": "none"}, "what follows a layer is its kernel's")
+    check(activations == {"a.fc1": "relu", "b\"fc": "gelu", "conv": "none", "grouped": "none"}, "what follows a layer is its kernel's")
     library = ctypes.CDLL(str(package / "build" / "libnet.so"))
     library.net_find.restype = ctypes.POINTER(Layer)
     library.net_find.argtypes = [ctypes.c_char_p, ctypes.c_int32]
@@ -180,6 +181,10 @@ def main():
         images = random.standard_normal((1, 5, 11, 13)).astype(np.float32)
         expected = convolved(images, tensors["conv.weight"], 1, 2)
         near(run(library, package, "conv", images, None, expected.shape, 0, threads), expected, "conv is right")
+        images = random.standard_normal((1, 10, 9, 17)).astype(np.float32)
+        parts = zip(np.split(images, 2, axis=1), np.split(tensors["grouped.weight"], 2))
+        expected = np.concatenate([convolved(part, filters, 1, 1) for part, filters in parts], axis=1)
+        near(run(library, package, "grouped", images, None, expected.shape, 0, threads), expected, "grouped is right")
     print(f"{checks} checks passed")
     if len(sys.argv) <= 2:
         shutil.rmtree(folder)

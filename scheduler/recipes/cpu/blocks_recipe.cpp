@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/cpu/cpu_blocks.h>
+#include <weft/scheduler/recipes/cpu/in_order.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 
 #include <algorithm>
@@ -103,9 +104,9 @@ Recipe cpu_blocks_recipe() {
       .example =
           "weft verify --weights made:M=256,K=512,sparsity=0.75 --n 64 --device cpu --format "
           "column_blocks:columns=128 --recipe cpu_blocks:panel=32",
-      .why_not = why_no_blocks,
-      .choices = choices_of_blocks,
-      .choose = choose_blocks,
+      .why_not = why_not_in_order<why_no_blocks>,
+      .choices = choices_in_order<choices_of_blocks>,
+      .choose = choice_in_order<choose_blocks>,
       .write = written<CpuBlocks, cpu_blocks, cpu_blocks_knobs>,
       .time = time_of_cpu_blocks,
   };

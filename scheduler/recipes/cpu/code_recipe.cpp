@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/scheduler/recipes/cpu/in_order.h>
 #include <weft/scheduler/recipes/parts/conditions.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 
@@ -149,9 +150,9 @@ Recipe cpu_code_recipe() {
       .example =
           "weft verify --weights made:M=256,K=512,sparsity=0.8 --n 64 --device cpu --recipe "
           "cpu_code:columns=32",
-      .why_not = why_no_code,
-      .choices = choices_of_code,
-      .choose = choose_code,
+      .why_not = why_not_in_order<why_no_code>,
+      .choices = choices_in_order<choices_of_code>,
+      .choose = choice_in_order<choose_code>,
       .write = written<CpuCode, cpu_code, cpu_code_knobs>,
       .time = time_of_cpu_code,
   };

@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/cpu/cpu_blocks.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <utility>
@@ -29,14 +30,15 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
                        const CpuBlocks& knobs) {
   require_format(cpu_blocks_needs, algorithm, weights.get(), is_column_blocks);
   const std::string given = require_in_range(cpu_blocks_needs.name, cpu_blocks_knobs(), knobs);
-  if (std::string reason = why_no_cpu_blocks(algorithm, weights->format(), target); !reason.empty())
+  const Algorithm seen = in_kernel_order(algorithm);
+  if (std::string reason = why_no_cpu_blocks(seen, weights->format(), target); !reason.empty())
     refuse_recipe(cpu_blocks_needs, algorithm, std::move(reason),
                   "a product of several columns whose operands are rows of them, on a CPU; else "
                   "default_schedule(algorithm, weights, target)");
-  const CpuNest nest = cpu_nest(algorithm, formats::csr(), target);
-  const CpuBlocks chosen = chosen_for(knobs, nest, algorithm, target);
+  const CpuNest nest = cpu_nest(seen, formats::csr(), target);
+  const CpuBlocks chosen = chosen_for(knobs, nest, seen, target);
   return with_recipe_named(cpu_blocks_needs.name, given, [&] {
-    return cut(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen);
+    return cut(ordered_schedule(std::move(algorithm), std::move(weights), target), nest, chosen);
   });
 }
 

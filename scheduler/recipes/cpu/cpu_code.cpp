@@ -2,6 +2,7 @@
 #include <weft/scheduler/program/baked_limits.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
 #include <weft/scheduler/recipes/parts/bound.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -172,8 +173,9 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   require_format(cpu_code_needs, algorithm, weights.get(),
                  [](const Format& format) { return format.name == "csr"; });
   const std::string given = require_in_range(cpu_code_needs.name, cpu_code_knobs(), knobs);
+  const Algorithm seen = in_kernel_order(algorithm);
   const std::string reason =
-      why_no_cpu_code(algorithm, weights->format(), weights->array("values").size(), target);
+      why_no_cpu_code(seen, weights->format(), weights->array("values").size(), target);
   if (!reason.empty())
     refuse_recipe(
         cpu_code_needs, algorithm, reason,
@@ -181,7 +183,7 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
             "f32, f16 or bf16 weights of at most {} entries and a product or a convolution, on a CPU "
             "with AVX2, AVX-512 or NEON; else cpu_rows or default_schedule(algorithm, weights, target)",
             most_baked_entries_of_cpu));
-  const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
+  const CpuNest nest = cpu_nest(seen, weights->format(), target);
   if (has_lines(nest))
     IdleKnobs(algorithm.text(), "an image whose lines are copied")
         .refuse(knobs.columns > registers_of(target).lanes() ? knobs.columns : 0, "columns",
@@ -193,7 +195,7 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
     throw UserError("knobs of cpu_code exclude one another", algorithm.text(),
                     knobs.copy == CpuCopy::image ? "copy = image" : "copy = none of what lies apart",
                     "copy = panel, or none of a product whose columns lie beside one another");
-  const CpuCode chosen = chosen_for(knobs, nest, algorithm, weights->array("values").size(), target);
+  const CpuCode chosen = chosen_for(knobs, nest, seen, weights->array("values").size(), target);
   if (chosen.copy == CpuCopy::none && (nest.width == 0 || nest.width % chosen.columns != 0))
     throw UserError(
         "knobs of cpu_code exclude one another", algorithm.text(),
@@ -205,7 +207,7 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
         fmt::format("columns = {}", chosen.columns),
         fmt::format("a multiple of {}, the elements of its vectors", registers_of(target).lanes()));
   return with_recipe_named(cpu_code_needs.name, given, [&] {
-    return CodeSteps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
+    return CodeSteps(ordered_schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
   });
 }
 

@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/cpu/cpu_groups.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -50,21 +51,22 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   require_format(cpu_groups_needs, algorithm, weights.get(),
                  [](const Format& format) { return format.name == "column_vectors"; });
   const std::string given = require_in_range(cpu_groups_needs.name, cpu_groups_knobs(), knobs);
-  if (std::string reason = why_no_cpu_groups(algorithm, weights->format(), target); !reason.empty())
+  const Algorithm seen = in_kernel_order(algorithm);
+  if (std::string reason = why_no_cpu_groups(seen, weights->format(), target); !reason.empty())
     refuse_recipe(cpu_groups_needs, algorithm, std::move(reason),
                   "a product or a convolution of several columns or pixels, on a CPU; else "
                   "default_schedule(algorithm, weights, target)");
-  const CpuNest nest = cpu_nest(algorithm, formats::csr(), target);
+  const CpuNest nest = cpu_nest(seen, formats::csr(), target);
   if (!has_lines(nest))
     IdleKnobs(algorithm.text(), "columns of a product")
         .refuse(knobs.lines > 1 ? knobs.lines : 0, "lines", "panel in its place, or a convolution");
   if (knobs.copy == CpuCopy::image && nest.others.empty())
     throw UserError("a knob of cpu_groups does not fit the algorithm", algorithm.text(),
                     "copy = image, where no loop goes over images", "copy = panel or none");
-  const CpuGroups chosen = chosen_for(knobs, nest, algorithm, rows_of_vectors(weights->format()),
+  const CpuGroups chosen = chosen_for(knobs, nest, seen, rows_of_vectors(weights->format()),
                                       static_cast<double>(weights->array("values").size()), target);
   return with_recipe_named(cpu_groups_needs.name, given, [&] {
-    return GroupSteps(Schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
+    return GroupSteps(ordered_schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
   });
 }
 

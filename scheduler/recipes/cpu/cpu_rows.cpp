@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -131,14 +132,16 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   require_format(cpu_rows_needs, algorithm, weights.get(), is_taken);
   const std::string given = require_in_range(cpu_rows_needs.name, cpu_rows_knobs(), knobs);
   if (target.is_gpu()) refuse_recipe(cpu_rows_needs, algorithm, "the target " + target.name, "cpu");
-  CpuNest nest = cpu_nest(algorithm, weights->format(), target);
+  const Algorithm seen = in_kernel_order(algorithm);
+  CpuNest nest = cpu_nest(seen, weights->format(), target);
   if (nest.rows.empty())
     refuse_recipe(cpu_rows_needs, algorithm, "no rows of the weights by which the results go",
                   "a product or a convolution, or default_schedule(algorithm, weights, target)");
-  const CpuRows chosen = chosen_for(knobs, nest, algorithm, entries_of_row(*weights), target);
-  require_together(chosen, nest, algorithm);
+  const CpuRows chosen = chosen_for(knobs, nest, seen, entries_of_row(*weights), target);
+  require_together(chosen, nest, seen);
   return with_recipe_named(cpu_rows_needs.name, given, [&] {
-    return RowSteps(Schedule(std::move(algorithm), std::move(weights), target), std::move(nest), chosen)();
+    return RowSteps(ordered_schedule(std::move(algorithm), std::move(weights), target), std::move(nest),
+                    chosen)();
   });
 }
 

@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipes/cpu/cpu_groups.h>
+#include <weft/scheduler/recipes/cpu/in_order.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 
 #include <algorithm>
@@ -109,9 +110,9 @@ Recipe cpu_groups_recipe() {
       .example =
           "weft verify --weights made:M=256,K=512,sparsity=0.75,V=16 --n 64 --device cpu --format "
           "column_vectors:V=16 --recipe cpu_groups:panel=32",
-      .why_not = why_no_groups,
-      .choices = choices_of_groups,
-      .choose = choose_groups,
+      .why_not = why_not_in_order<why_no_groups>,
+      .choices = choices_in_order<choices_of_groups>,
+      .choose = choice_in_order<choose_groups>,
       .write = written<CpuGroups, cpu_groups, cpu_groups_knobs>,
       .time = time_of_cpu_groups,
   };

@@ -1,5 +1,6 @@
 #include <weft/scheduler/recipes/cpu/choices.h>
 #include <weft/scheduler/recipes/cpu/cpu_rows.h>
+#include <weft/scheduler/recipes/cpu/in_order.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 
 namespace weft {
@@ -161,9 +162,9 @@ Recipe cpu_rows_recipe() {
       .example =
           "weft verify --weights made:M=256,K=512,sparsity=0.9 --n 64 --device cpu --recipe "
           "cpu_rows:panel=32,copy=panel",
-      .why_not = why_no_cpu_rows,
-      .choices = cpu_rows_choices,
-      .choose = choose_rows,
+      .why_not = why_not_in_order<why_no_cpu_rows>,
+      .choices = choices_in_order<cpu_rows_choices>,
+      .choose = choice_in_order<choose_rows>,
       .write = written<CpuRows, cpu_rows, cpu_rows_knobs>,
       .time = time_of_cpu_rows,
   };

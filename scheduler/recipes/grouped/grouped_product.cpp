@@ -211,7 +211,7 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
   Format other = format;
   other.parameters["V"] = rows;
   other.parameters["k"] = deep;
-  return std::make_shared<const SparseTensor>(repack(*weights, other));
+  return weights->repacked(other);
 }
 
 GroupTiles group_tiles(const SparseTensor& weights) {

@@ -48,10 +48,10 @@ ShflBwKnobs v_n_m_tiles(const Algorithm& algorithm, const SparseTensor& weights,
     const std::int64_t tiles =
         ceil_divide(weights.rows(), rows) * ceil_divide(all.value, grouped::most_sums / rows);
     if (rows == tall.rows && tiles < tall_tiles) continue;
-    const SparseTensor packed = repack(weights, formats::column_quads({.rows = rows, .places = places}));
+    const auto packed = weights.repacked(formats::column_quads({.rows = rows, .places = places}));
     for (std::int64_t width = fewest_columns; width <= std::min(widest, grouped::most_sums / rows);
          width *= 2) {
-      const double clocks = clocks_of(packed, rows, all.value, width);
+      const double clocks = clocks_of(*packed, rows, all.value, width);
       if (knobs.tile_m && clocks >= best) continue;
       best = clocks;
       knobs.tile_m = rows;

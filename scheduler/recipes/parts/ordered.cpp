@@ -69,11 +69,8 @@ bool images_fill_warps(const Algorithm& algorithm) {
          extent_of(algorithm, pixels.back()).value < lanes_of_warp;
 }
 
-std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
+std::vector<std::string> operands_across(const Algorithm& algorithm) {
   std::vector<std::string> names;
-  if (transposes_images(algorithm))
-    return {algorithm.operands[dense_operand(algorithm)].name,
-            algorithm.operands[algorithm.output.operand].name};
   const ProductLoops loops = product_loops(algorithm);
   if (loops.columns.empty() || extent_of(algorithm, loops.columns) == Extent(1)) return names;
   for (const TensorAccess& factor : algorithm.factors) {
@@ -82,10 +79,30 @@ std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
       names.push_back(operand.name);
   }
   const Operand& output = algorithm.operands[algorithm.output.operand];
-  if (has_results(algorithm, loops, least_results_to_transpose) &&
-      lies_across(output, algorithm.output, loops.columns) && !algorithm.reads_output())
+  if (lies_across(output, algorithm.output, loops.columns) && !algorithm.reads_output())
     names.push_back(output.name);
   return names;
+}
+
+std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
+  const std::string& output = algorithm.operands[algorithm.output.operand].name;
+  if (transposes_images(algorithm)) return {algorithm.operands[dense_operand(algorithm)].name, output};
+  std::vector<std::string> names = operands_across(algorithm);
+  if (!has_results(algorithm, product_loops(algorithm), least_results_to_transpose))
+    std::erase(names, output);
+  return names;
+}
+
+Algorithm in_kernel_order(Algorithm algorithm) {
+  for (const std::string& name : operands_across(algorithm)) {
+    const auto turn = [&](TensorAccess& access) {
+      if (algorithm.operands[access.operand].name == name) std::ranges::reverse(access.indices);
+    };
+    for (TensorAccess& factor : algorithm.factors) turn(factor);
+    turn(algorithm.output);
+    std::ranges::reverse(std::ranges::find(algorithm.operands, name, &Operand::name)->shape);
+  }
+  return algorithm;
 }
 
 bool fills_runs_of_rows(DType dtype, const Extent& rows) {
@@ -142,7 +159,10 @@ bool copies_input(const Algorithm& algorithm) {
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                           const Target& target, OperandCopies copies) {
   Schedule schedule(std::move(algorithm), std::move(weights), target);
-  if (!target.is_gpu()) return schedule;
+  if (!target.is_gpu()) {
+    for (const std::string& name : operands_across(schedule.algorithm())) schedule.transpose(name);
+    return schedule;
+  }
   const Algorithm& given = schedule.algorithm();
   const std::string results = given.operands[given.output.operand].name;
   const bool leaves_results = copies == OperandCopies::of_tiles && schedule.weights() != nullptr &&

@@ -32,6 +32,13 @@ bool fills_runs_of_rows(DType dtype, const Extent& rows);
 /// does not name.
 bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights);
 
+/// The operands of such a product that a CPU's kernel has transposed, however few results there are: its
+/// vectors are of columns.
+std::vector<std::string> operands_across(const Algorithm& algorithm);
+
+/// The product as a CPU's kernel sees it then: B [k, n] and C [m, n].
+Algorithm in_kernel_order(Algorithm algorithm);
+
 /// The loops of gathered_product() in the order in which their elements lie once operands are transposed.
 GatheredProduct ordered_product(const Algorithm& algorithm);
 
@@ -43,14 +50,15 @@ std::vector<std::string> operands_to_align(const Algorithm& algorithm);
 /// Whether the dense input is transposed or aligned: rows of its copy begin at multiples of 16 bytes.
 bool copies_input(const Algorithm& algorithm);
 
-/// What recipes for GPUs do first.
+/// What recipes do first.
 enum class OperandCopies : std::uint8_t {
   transposed,  ///< transpose what lies the other way round
   of_tiles,    ///< and align what is left of operands whose rows are no whole words, but leave results to
                ///< the kernel that it writes in runs of rows
 };
 
-/// What recipes for GPUs begin with: a schedule that copies such operands, and else has no steps.
+/// What recipes begin with: a schedule that copies such operands, and else has no steps; on a CPU those that
+/// lie across.
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                           const Target& target, OperandCopies copies = OperandCopies::transposed);
 
