@@ -1,3 +1,4 @@
+#include <weft/formats/pruned_for.h>
 #include <weft/formats/row_groups.h>
 #include <weft/formats/row_order.h>
 
@@ -22,9 +23,14 @@ class GroupFinder {
       : weights_(weights), rows_(static_cast<std::size_t>(rows)) {}
 
   Rows operator()() {
-    take_equal();
-    take_alike();
-    Rows last = similar();
+    const std::span<const std::int32_t> known =
+        row_order_in_groups(weights_, static_cast<std::int64_t>(rows_));
+    Rows last(known.begin(), known.end());
+    if (last.empty()) {
+      take_equal();
+      take_alike();
+      last = similar();
+    }
     // In an order that does not depend on what was found first.
     for (; last.size() >= rows_; last.erase(last.begin(), last.begin() + std::ssize(groups_.back())))
       groups_.emplace_back(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(rows_));

@@ -256,6 +256,7 @@ WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensio
       }
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    if (rows != weights.rows) weights.pruned_for = nullptr;
     weights.rows = rows;
     weights.columns = columns;
     weights.row_begin = std::move(begin);

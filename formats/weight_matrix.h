@@ -7,12 +7,15 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <ranges>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace weft {
+
+struct PrunedFor;
 
 /// Of rows and columns, whose coordinates are numbers of 32 bits.
 inline constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max();
@@ -37,6 +40,9 @@ struct WeightMatrix {
   Array values;               ///< one per entry, in the element type of the file
   bool pattern_only = false;  ///< the file had positions but no values; `values` are all 1
   std::string origin;         ///< file and tensor, for messages
+  /// What the file says, where it fits (pruned_for.h); null: nothing.
+  std::shared_ptr<const PrunedFor> pruned_for = nullptr;
+  std::string note = {};  ///< what the file says that does not fit, one sentence; empty: nothing
 
   std::int64_t stored() const { return static_cast<std::int64_t>(column.size()); }
   /// The numbers of a row's entries: where they stand in `column` and `values`.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/formats/io/choose.h>
 #include <weft/formats/io/file.h>
+#include <weft/formats/io/pruned_for.h>
 #include <weft/formats/io/safetensors.h>
 #include <weft/formats/io/split_weight.h>
 
@@ -90,10 +91,15 @@ WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::str
   for (const SplitWeight& weight : found.split)
     candidates.push_back({weight.name, weight.values().dtype, weight.shape});
   const std::size_t index = choose(candidates, options.tensor, Wanted::weight, origin);
-  if (index < found.dense.size()) return dense_weights(*found.dense[index], options.reinterpret_as);
+  const auto with_said = [&](WeightMatrix weights, const StoredTensor& tensor) {
+    if (tensor.metadata == nullptr) return weights;  // no tensor of such a file
+    return with_metadata(std::move(weights), *tensor.metadata, candidates[index].name);
+  };
+  if (index < found.dense.size())
+    return with_said(dense_weights(*found.dense[index], options.reinterpret_as), *found.dense[index]);
   const SplitWeight& weight = found.split[index - found.dense.size()];
   weight.check(weight);
-  return weight.read(weight, options.reinterpret_as);
+  return with_said(weight.read(weight, options.reinterpret_as), weight.values());
 }
 
 std::vector<ListedWeight> list_among(std::span<const StoredTensor> tensors, const std::string& path) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,9 +23,10 @@ struct StoredTensor {
   std::string name;
   std::string dtype;  ///< the file's spelling: "BF16"
   std::vector<std::int64_t> shape;
-  Bytes bytes;             ///< its part of the file
-  std::size_t offset = 0;  ///< where that begins in the file
-  std::string origin;      ///< the file
+  Bytes bytes;                                                              ///< its part of the file
+  std::size_t offset = 0;                                                   ///< where that begins in the file
+  std::string origin;                                                       ///< the file
+  std::shared_ptr<const std::map<std::string, std::string>> metadata = {};  ///< that of the file
 };
 
 /// An element type of the format.

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
 #include <set>
 
 namespace weft::io {
@@ -47,6 +49,7 @@ class HeaderEvents : public JsonEvents {
  public:
   using JsonEvents::JsonEvents;
   std::vector<Entry> entries;
+  std::map<std::string, std::string> metadata;
 
   bool start_object(std::size_t) override {
     return step("an object", {{State::beginning, State::names},
@@ -72,8 +75,9 @@ class HeaderEvents : public JsonEvents {
       state_ = name == "__metadata__" ? State::metadata_begins : State::tensor_begins;
       if (state_ == State::tensor_begins) entries.push_back({name, {}, {}, {}});
     } else if (state_ == State::metadata) {
-      if (!metadata_names_.insert(name).second)
-        refuse_here("the key " + in_quotes(name) + " twice", "every key once");
+      const auto [value, is_new] = metadata.try_emplace(name);
+      if (!is_new) refuse_here("the key " + in_quotes(name) + " twice", "every key once");
+      value_ = &value->second;
     } else {
       begin_field(name);
     }
@@ -81,7 +85,10 @@ class HeaderEvents : public JsonEvents {
   }
 
   bool string(string_t& value) override {
-    if (state_ == State::metadata) return true;
+    if (state_ == State::metadata) {
+      *value_ = value;
+      return true;
+    }
     if (state_ != State::dtype) unexpected("the string " + in_quotes(value));
     entries.back().dtype = value;
     state_ = State::fields;
@@ -158,7 +165,7 @@ class HeaderEvents : public JsonEvents {
 
   State state_ = State::beginning;
   std::set<std::string> names_;
-  std::set<std::string> metadata_names_;
+  std::string* value_ = nullptr;  ///< the value of the key of the metadata that was read last
 };
 
 /// Bytes that the shape and the element type ask for.
@@ -178,10 +185,11 @@ std::uint64_t size_of_entry(const Entry& entry, const std::string& origin) {
 }
 
 /// Turns the entries into tensors, in the order in which their bytes follow each other.
-std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes bytes,
-                                        std::size_t data_begin, const std::string& origin) {
+std::vector<StoredTensor> place_entries(const HeaderEvents& header, Bytes bytes, std::size_t data_begin,
+                                        const std::string& origin) {
+  const auto metadata = std::make_shared<const std::map<std::string, std::string>>(header.metadata);
   std::vector<const Entry*> in_order;
-  for (const Entry& entry : entries) in_order.push_back(&entry);
+  for (const Entry& entry : header.entries) in_order.push_back(&entry);
   std::ranges::sort(in_order, [](const Entry* a, const Entry* b) { return *a->offsets < *b->offsets; });
   const std::size_t buffer = bytes.size() - data_begin;
   std::uint64_t end = 0;
@@ -210,7 +218,7 @@ std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes
           "all bytes of every tensor: the file copied or downloaded anew");
     std::vector<std::int64_t> shape(entry.shape->begin(), entry.shape->end());
     tensors.push_back({entry.name, *entry.dtype, std::move(shape), bytes.subspan(data_begin + first, size),
-                       data_begin + first, origin});
+                       data_begin + first, origin, metadata});
     end = last;
   }
   if (end != buffer)
@@ -239,7 +247,7 @@ std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::strin
            fmt::format("at most {} bytes", left));
   HeaderEvents events(bytes.subspan(length_bytes, length), length_bytes, origin);
   events.run();
-  return place_entries(events.entries, bytes, length_bytes + length, origin);
+  return place_entries(events, bytes, length_bytes + length, origin);
 }
 
 bool looks_like_safetensors(Bytes bytes) {

@@ -1,4 +1,5 @@
 #include <weft/formats/pattern_rules.h>
+#include <weft/formats/pruned_for.h>
 #include <weft/search/choice/formats_worth_trying.h>
 
 #include <algorithm>
@@ -83,6 +84,17 @@ void add_dense_and_csr(const WeightMatrix& weights, std::vector<Format>& formats
   formats.push_back(formats::csr());
 }
 
+/// What the file says that the weights were pruned for, in front of all that was found in them. Single
+/// weights are csr, whichever format they were chosen for.
+void put_first_what_is_said(const WeightMatrix& weights, bool halves, std::vector<Format>& formats) {
+  if (weights.pruned_for == nullptr || weights.stored() == 0) return;
+  const Format& said = weights.pruned_for->format;
+  const bool is_of_tensor_cores = said.parameters.contains("V") || said.name == "n_m";
+  if (!said.parameters.contains("b") && !(is_of_tensor_cores && halves)) return;
+  std::erase(formats, said);
+  formats.insert(formats.begin(), said);
+}
+
 /// Blocks of columns in which a row has about `entries`, where they are several.
 void add_column_blocks(const WeightMatrix& weights, std::vector<Format>& formats) {
   constexpr double entries = 16, fewest = 64, most = 256;
@@ -97,7 +109,8 @@ std::vector<Format> formats_on_cpu(const WeightMatrix& weights) {
   std::vector<Format> formats;
   const std::int64_t rows = weights.stored() > 0 ? equal_groups(weights, cpu_group_sizes) : 0;
   for (const std::int64_t size : cpu_group_sizes) {
-    if (size <= rows) formats.push_back(formats::column_vectors(size));
+    const bool is_said = weights.stored() > 0 && !row_order_in_groups(weights, size).empty();
+    if (size <= rows || is_said) formats.push_back(formats::column_vectors(size));
   }
   add_column_blocks(weights, formats);
   add_dense_and_csr(weights, formats);
@@ -138,6 +151,7 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
     if (dense_inside != group_sizes.end()) formats.push_back(formats::bcsr(*dense_inside));
   }
   add_dense_and_csr(weights, formats);
+  put_first_what_is_said(weights, halves, formats);
   return formats;
 }
 

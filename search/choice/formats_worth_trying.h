@@ -10,11 +10,12 @@
 
 namespace weft {
 
-/// Formats that hold the weights without loss and suit what was found in them, the most particular first: two
-/// of four columns (V:2:M and 2:4) and groups of rows that keep the same columns, for tensor cores, which f16
-/// and bf16 have; blocks that are dense inside; dense where little was pruned; and csr always. Formats that
-/// recipes make of csr on their own, padded_csr and sliced_ell, are none of them. A few passes over the
-/// entries; nothing is packed.
+/// Formats that hold the weights without loss and suit what was found in them, the most particular first:
+/// what the file says that they were pruned for (pruned_for.h), where it is a pattern of blocks, or one of
+/// tensor cores and elements that these take; two of four columns (V:2:M and 2:4) and groups of rows that
+/// keep the same columns, for tensor cores, which f16 and bf16 have; blocks that are dense inside; dense
+/// where little was pruned; and csr always. Formats that recipes make of csr on their own, padded_csr and
+/// sliced_ell, are none of them. A few passes over the entries; nothing is packed.
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights);
 /// Of these, the ones that recipes for the target take. On a CPU, groups of rows that keep the same columns
 /// are of 16, 8 or 4 rows, in column_vectors, weights of many columns are in column_blocks too, and what

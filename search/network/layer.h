@@ -25,6 +25,7 @@ struct LayerWeights {
   Format format = {};
   std::uint64_t dense_bytes = 0;
   std::uint64_t packed_bytes = 0;  ///< in `format`
+  std::string note = {};           ///< what the file says that does not fit the weights; empty: nothing
 
   double sparsity() const {
     return elements > 0 ? static_cast<double>(zeros) / static_cast<double>(elements) : 0;

@@ -49,6 +49,7 @@ LayerWeights found_in(const WeightMatrix& matrix) {
   found.dense_bytes = static_cast<std::uint64_t>(found.elements) * size_of(found.dtype);
   found.format = formats_worth_trying(matrix).front();
   found.packed_bytes = pack(matrix, found.format).bytes();
+  found.note = matrix.note;
   return found;
 }
 

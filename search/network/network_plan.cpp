@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/formats/io/file.h>
+#include <weft/formats/io/pruned_for.h>
 #include <weft/formats/io/safetensors.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_problem.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 #include <sstream>
@@ -35,7 +37,10 @@ std::string shard_name(std::size_t number, const std::string& layer, std::int64_
 void write_weights(const std::string& path, const WeightMatrix& weights) {
   std::vector<std::pair<std::string, Array>> tensors;
   tensors.emplace_back("weight", to_dense(weights).reshaped(weights.shape));
-  write_safetensors(path, tensors);
+  std::map<std::string, std::string> metadata;
+  if (weights.pruned_for != nullptr)
+    metadata = io::metadata_of_pruned(weights.pruned_for->format, weights.pruned_for->row_order);
+  write_safetensors(path, tensors, metadata);
 }
 
 void write_shard(const Network& network, const ClassAtColumns& one, const Target& target,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
+#include <weft/formats/pruned_for.h>
 #include <weft/formats/statistics/statistics.h>
 #include <weft/formats/structure.h>
 #include <weft/search/tool/flags.h>
@@ -17,7 +18,8 @@ namespace weft::tool {
 namespace {
 
 /// What the weights look like, and what they were pruned by.
-std::string json_of(const Statistics& found, const std::vector<FoundStructure>& structures) {
+std::string json_of(const WeightMatrix& matrix, const Statistics& found,
+                    const std::vector<FoundStructure>& structures) {
   auto document = nlohmann::ordered_json::parse(json_text(found));
   document["structures"] = nlohmann::ordered_json::array();
   for (const FoundStructure& structure : structures)
@@ -25,17 +27,29 @@ std::string json_of(const Statistics& found, const std::vector<FoundStructure>& 
                                       {"kept", structure.kept},
                                       {"density", structure.density},
                                       {"fill", structure.fill}});
+  if (matrix.pruned_for != nullptr)
+    document["pruned_for"] = {{"format", matrix.pruned_for->format.text()},
+                              {"row_order", matrix.pruned_for->row_order}};
+  if (!matrix.note.empty()) document["note"] = matrix.note;
   return document.dump(2) + "\n";
 }
 
-std::string text_of(const Statistics& found, const std::vector<FoundStructure>& structures) {
+std::string text_of(const WeightMatrix& matrix, const Statistics& found,
+                    const std::vector<FoundStructure>& structures) {
   std::string text = report_text(found);
   std::string_view name = "structure";
   for (const FoundStructure& structure : structures) {
     text += fmt::format("  {:<22}{}\n", name, weft::text_of(structure));
     name = {};
   }
-  return text + (structures.empty() ? fmt::format("  {:<22}none found\n", name) : "");
+  if (structures.empty()) text += fmt::format("  {:<22}none found\n", name);
+  if (matrix.pruned_for != nullptr)
+    text += fmt::format("  {:<22}{}, as the file says{}\n", "pruned for", matrix.pruned_for->format.text(),
+                        matrix.pruned_for->format.name == "shfl_bw" && !matrix.pruned_for->row_order.empty()
+                            ? ", in the row order that it has"
+                            : "");
+  if (!matrix.note.empty()) text += fmt::format("  {:<22}{}\n", "note", matrix.note);
+  return text;
 }
 
 struct InspectVerb {
@@ -57,8 +71,8 @@ int run(const InspectVerb& options) {
   const WeightMatrix matrix = read(options.file, {.tensor = options.tensor});
   const Statistics found = statistics(matrix);
   const std::vector<FoundStructure> structures = find_structures(matrix);
-  fmt::print("{}",
-             options.json ? json_of(found, structures) : matrix.origin + "\n" + text_of(found, structures));
+  fmt::print("{}", options.json ? json_of(matrix, found, structures)
+                                : matrix.origin + "\n" + text_of(matrix, found, structures));
   return exit_ok;
 }
 

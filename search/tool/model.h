@@ -43,7 +43,7 @@ struct ExportModel {
 /// What weft model export does. Returns the exit code.
 int export_model(const ExportModel& options);
 
-/// The layers of a path, inspected; progress on a terminal.
+/// The layers of a path, inspected; progress on a terminal, and notes about layers on stderr.
 Network inspected_network(const std::string& path);
 /// The layers that are left out, by the reason.
 void print_left_out(const Network& network);

@@ -50,10 +50,16 @@ std::string text_of_bytes(std::uint64_t bytes) {
 
 Network inspected_network(const std::string& path) {
   Network network = Network::read(path);
-  const InspectProgress progress;
-  network.inspect({.progress = [&](std::size_t number, std::size_t all, const NetworkLayer& layer) {
-    progress(number, all, layer);
-  }});
+  {
+    const InspectProgress progress;
+    network.inspect({.progress = [&](std::size_t number, std::size_t all, const NetworkLayer& layer) {
+      progress(number, all, layer);
+    }});
+  }
+  for (const NetworkLayer& layer : network.layers()) {
+    if (layer.is_candidate() && layer.found && !layer.found->note.empty())
+      fmt::print(stderr, "note: {}\n", layer.found->note);
+  }
   return network;
 }
 

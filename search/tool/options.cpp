@@ -369,6 +369,7 @@ Layer read_layer(const ProblemOptions& options) {
   dtype_of_text(options.dtype, DType::f32);  // whose error names no option but its own
   refuse_other_file_for_weights(std::string(options.weights_word), options.weights, options.schedule);
   layer.matrix = of_option(std::string(options.weights_word), [&] { return read_weights(options); });
+  if (!layer.matrix.note.empty()) layer.notes.push_back(layer.matrix.note);
   const DType own = is_float(layer.matrix.values.dtype()) ? layer.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);
   if (layer.matrix.pattern_only) {

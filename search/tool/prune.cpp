@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/pruned_for.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/io/split_weight.h>
 #include <weft/formats/prune/prune.h>
@@ -173,7 +174,7 @@ int prune_several(const PruneVerb& verb, const Format& format, PruneOptions opti
   const std::vector<ListedWeight> chosen = chosen_tensors(verb, listed);
   Table table({"tensor", "shape", "weights kept", "sparsity", "kept score"});
   nlohmann::ordered_json document{{"weights", verb.weights}, {"format", format.text()}, {"written", nullptr}};
-  std::map<std::string, std::string> metadata{{"weft.format", format.text()}};
+  std::map<std::string, std::string> metadata;
   std::vector<std::pair<std::string, Array>> tensors;
   std::optional<Progress> progress(std::in_place);
   options.progress = [&](const PruneProgress& at) { (*progress)(at); };
@@ -192,8 +193,7 @@ int prune_several(const PruneVerb& verb, const Format& format, PruneOptions opti
                                    {"kept", pruning.kept()},
                                    {"sparsity", sparsity},
                                    {"kept_score", pruning.kept_score}});
-    if (!pruning.row_order.empty())
-      metadata["weft.row_order." + weight.tensor] = fmt::format("{}", fmt::join(pruning.row_order, ","));
+    metadata.merge(io::metadata_of_pruned(format, pruning.row_order, weight.tensor));
     tensors.emplace_back(weight.tensor, to_dense(pruned(matrix, pruning)).reshaped(matrix.shape));
   }
   progress.reset();
@@ -213,13 +213,9 @@ int prune_several(const PruneVerb& verb, const Format& format, PruneOptions opti
 void write(const PruneVerb& verb, const WeightMatrix& weights, const Method& method) {
   Array dense = to_dense(pruned(weights, method.pruning)).reshaped(weights.shape);
   if (verb.out.ends_with(".npy")) return write_npy(verb.out, dense);
-  std::map<std::string, std::string> metadata{
-      {"weft.format", method.pruning.format.text()},
-      {"weft.sparsity", fmt::format("{:.6f}", method.sparsity)},
-      {"weft.kept_score", fmt::format("{:.6f}", method.pruning.kept_score)},
-  };
-  if (!method.pruning.row_order.empty())
-    metadata["weft.row_order"] = fmt::format("{}", fmt::join(method.pruning.row_order, ","));
+  auto metadata = io::metadata_of_pruned(method.pruning.format, method.pruning.row_order);
+  metadata["weft.sparsity"] = fmt::format("{:.6f}", method.sparsity);
+  metadata["weft.kept_score"] = fmt::format("{:.6f}", method.pruning.kept_score);
   std::vector<std::pair<std::string, Array>> tensors;
   tensors.emplace_back(tensor_name(verb, weights), std::move(dense));
   write_safetensors(verb.out, tensors, metadata);

@@ -6,12 +6,15 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/dsl/tensor.h>
+#include <weft/formats/pruned_for.h>
 #include <weft/formats/random.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/measure/verify.h>
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 
 #include "space_problems.h"
 
@@ -49,6 +52,48 @@ TEST(FormatsWorthTrying, PatternsAreFound) {
   EXPECT_THAT(formats_of(*pair_problem(256, 500, 64, {32, 10}).matrix).front(), "v_n_m:M=10,V=32");
   EXPECT_THAT(formats_of(*grouped_problem(512, 512, 64, 32).matrix), Contains("shfl_bw:V=32"));
   EXPECT_THAT(formats_of(*grouped_problem(512, 512, 64, 128).matrix), Contains("shfl_bw:V=128"));
+}
+
+/// A weight in groups of 64 rows, of which half of the entries are zero by chance.
+WeightMatrix thinned_groups(DType dtype) {
+  const SpaceProblem problem = grouped_problem(256, 512, 64, 64, dtype);
+  Random random(2);
+  Array dense = to_dense(*problem.matrix);
+  for (std::int64_t i = 0; i < dense.size(); ++i) {
+    if (random.uniform() < 0.5) dense.set(i, 0);
+  }
+  return from_dense(dense, "thinned groups");
+}
+
+TEST(FormatsWorthTrying, WhatTheFileSaysComesFirst) {
+  WeightMatrix weights = thinned_groups(DType::f16);
+  EXPECT_THAT(formats_of(weights), Not(Contains("shfl_bw:V=64")));
+  std::vector<std::int32_t> order(256);
+  std::iota(order.rbegin(), order.rend(), 0);
+  weights.pruned_for = std::make_shared<const PrunedFor>(formats::shfl_bw(), order);
+  EXPECT_EQ(formats_of(weights).front(), "shfl_bw:V=64");
+  const auto on_cpu = formats_worth_trying(weights, target_named("cpu"));
+  EXPECT_THAT(on_cpu, Contains(formats::column_vectors(16)));
+  EXPECT_THAT(on_cpu, Not(Contains(formats::shfl_bw())));
+  const Choice choice = choose(spmm_algorithm(256, 512, 512, DType::f16), weights, target_named("sm_90a"));
+  EXPECT_THAT(choice.ways, Contains(testing::Field(&Way::format, formats::shfl_bw())));
+  // The model counts the zeros that are stored.
+  const auto stored_in = [&](const Format& format) {
+    return summary_of(spmm_algorithm(256, 512, 512, DType::f16), weights, format).stored;
+  };
+  const SparseTensor packed = pack(weights, formats::shfl_bw());
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < packed.array("column").size(); ++i)
+    kept += packed.array("column").get_integer(i) >= 0 ? 1 : 0;
+  EXPECT_EQ(stored_in(formats::shfl_bw()), 64 * kept);
+  EXPECT_GT(64 * kept, weights.stored());
+  EXPECT_EQ(stored_in(formats::csr()), weights.stored());
+  // Tensor cores take no f32, and single weights are csr.
+  EXPECT_THAT(formats_of(converted(weights, DType::f32)), ElementsAre("csr"));
+  weights.pruned_for = std::make_shared<const PrunedFor>(formats::ell());
+  EXPECT_THAT(formats_of(weights), Not(Contains("ell")));
+  weights.pruned_for = std::make_shared<const PrunedFor>(formats::bcsr(32));
+  EXPECT_EQ(formats_of(converted(weights, DType::f32)).front(), "bcsr:b=32");
 }
 
 TEST(Choose, OnACpuTheDefaultScheduleComesLast) {

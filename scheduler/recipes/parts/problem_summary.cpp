@@ -1,4 +1,5 @@
 #include <weft/dsl/arithmetic.h>
+#include <weft/formats/pruned_for.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -29,6 +30,16 @@ std::int64_t columns_of_four(double density, std::int64_t rows) {
   const double more_than_two = 4 * three * (1 - density) + three * density;
   if (static_cast<double>(rows) * more_than_two < few) return 4;
   return static_cast<double>(rows) * three < few ? 3 : 2;
+}
+
+/// Weights that were pruned in groups are stored with the zeros that the groups have.
+std::int64_t stored_in(const Format& format, const WeightMatrix& weights) {
+  const bool is_in_that_order = format.name == "shfl_bw" || format.name == "column_vectors" ||
+                                (weights.pruned_for != nullptr && weights.pruned_for->format == format);
+  const std::int64_t rows = parameter_of(format, "V");
+  if (!is_in_that_order || rows == 0) return weights.stored();
+  const std::span<const std::int32_t> order = row_order_in_groups(weights, rows);
+  return order.empty() ? weights.stored() : places_in_groups(weights, order, rows);
 }
 
 }  // namespace
@@ -142,10 +153,12 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
   ProblemSummary summary;
   summary.m = weights.rows;
   summary.k = weights.columns;
-  summary.stored = weights.stored();
+  summary.stored = stored_in(format, weights);
   add_algorithm(summary, algorithm, open_size);
   const RowLengths lengths = row_lengths(weights);
-  summary.row_mean = lengths.mean;
+  const bool is_filled_up = summary.stored > weights.stored();
+  summary.row_mean =
+      is_filled_up ? static_cast<double>(summary.stored) / static_cast<double>(weights.rows) : lengths.mean;
   summary.row_variation = lengths.variation;
   add_format(summary, format);
   return summary;

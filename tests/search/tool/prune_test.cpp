@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/prune/prune.h>
+#include <weft/formats/pruned_for.h>
 #include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
 
@@ -92,6 +93,34 @@ TEST_F(PruneVerb, InspectFindsWhatPruneMade) {
   EXPECT_GE(json.at("structures").at(0).at("density").get<double>(), 0.29);
   EXPECT_EQ(json.at("shape").size(), 4U);
   EXPECT_THAT(call_weft({"inspect", path("filter.npy")}).out, HasSubstr("none found"));
+}
+
+TEST_F(PruneVerb, WhatItWritesIsReadAgain) {
+  ASSERT_EQ(call_weft({"prune", path("net.safetensors"), "--format", "shfl_bw:V=32", "--sparsity", "0.75",
+                       "-o", path("p.safetensors")})
+                .code,
+            0);
+  EXPECT_THAT(
+      call_weft({"inspect", path("p.safetensors")}).out,
+      HasSubstr("pruned for            shfl_bw:V=32, as the file says, in the row order that it has"));
+  const auto json = nlohmann::json::parse(call_weft({"inspect", path("p.safetensors"), "--json"}).out);
+  EXPECT_EQ(json.at("pruned_for").at("format"), "shfl_bw:V=32");
+  EXPECT_EQ(json.at("pruned_for").at("row_order").size(), 96U);
+  const auto of_model =
+      nlohmann::json::parse(call_weft({"model", "inspect", path("p.safetensors"), "--json"}).out);
+  EXPECT_EQ(of_model.at("layers").at(0).at("format"), "shfl_bw:V=32");
+  // Of other weights than these nothing of it is true.
+  write_safetensors(path("other.safetensors"), {{"w", read_array(path("p.safetensors")).reshaped({72, 96})}},
+                    {{"weft.format", "shfl_bw:V=32"},
+                     {"weft.row_order", metadata_of(path("p.safetensors")).at("weft.row_order")}});
+  const std::string note =
+      "other.safetensors:w says that it was pruned for \"shfl_bw:V=32\", which does not "
+      "fit and is passed over: weft.row_order: 96 numbers";
+  EXPECT_THAT(call_weft({"inspect", path("other.safetensors")}).out, HasSubstr(note));
+  const VerbAnswer verified = call_weft({"verify", "--weights", path("other.safetensors"), "--n", "8"});
+  EXPECT_EQ(verified.code, 0) << verified.errors;
+  EXPECT_THAT(verified.errors, AllOf(HasSubstr("note: "), HasSubstr(note)));
+  EXPECT_THAT(call_weft({"model", "inspect", path("other.safetensors")}).errors, HasSubstr(note));
 }
 
 TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
@@ -215,6 +244,10 @@ TEST_F(PruneVerb, SeveralTensorsLeaveAWholeFile) {
                  "shfl_bw:V=8", "--sparsity", "0.5", "-o", path("named.safetensors")});
   ASSERT_EQ(named.code, 0) << named.errors;
   EXPECT_TRUE(metadata_of(path("named.safetensors")).contains("weft.row_order.wte.weight"));
+  const WeightMatrix named_one = read(path("named.safetensors"), {.tensor = "wte.weight"});
+  ASSERT_NE(named_one.pruned_for, nullptr);
+  EXPECT_EQ(named_one.pruned_for->row_order.size(), 40U);
+  EXPECT_EQ(read(path("named.safetensors"), {.tensor = "b.weight"}).pruned_for, nullptr) << "was not pruned";
   EXPECT_EQ(read(path("named.safetensors"), {.tensor = "old.weight"}).stored(), 0) << "as its mask leaves it";
   EXPECT_EQ(read(path("named.safetensors"), {.tensor = "b.weight"}).stored(), 16 * 36);
   const VerbAnswer both = call_weft({"prune", path("several.safetensors"), "--all", "--tensor", "a.weight",
