@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/search/network/layer_problem.h>
@@ -93,6 +94,20 @@ TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightM
   problem.source["layer"] = layer.name;
   if (!layer.weight.tensor.empty()) problem.source["tensor"] = layer.weight.tensor;
   return problem;
+}
+
+void name_place(TrialProblem& problem, const Network& network, const LayerClass& layers, std::size_t member,
+                const std::vector<std::int64_t>& asked) {
+  std::map<std::string, std::string>& source = problem.source;
+  source["network"] = network.path();
+  if (!asked.empty()) source["columns"] = fmt::format("{}", fmt::join(asked, ","));
+  if (member > 0) {
+    source["like"] = network.layers()[layers.representative()].name;
+    return;
+  }
+  const auto count = static_cast<std::int64_t>(layers.layers.size());
+  if (count > 1) source["layers"] = std::to_string(count);
+  if (layers.calls != count) source["calls"] = std::to_string(layers.calls);
 }
 
 }  // namespace weft

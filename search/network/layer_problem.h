@@ -4,10 +4,14 @@
 #include <weft/scheduler/hardware/target.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/network/layer.h>
+#include <weft/search/network/layer_classes.h>
+#include <weft/search/network/network.h>
 #include <weft/search/spaces/problems.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace weft {
 
@@ -22,6 +26,11 @@ ProductLayout layout_on(const Target& target);
 /// images are not known.
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
                         std::int64_t n, ProductLayout layout);
+
+/// Has the problem's records say where in its network the layer stands (is_flag()), number `member` of the
+/// class. `asked` are the columns that were asked for, of all linear layers.
+void name_place(TrialProblem& problem, const Network& network, const LayerClass& layers, std::size_t member,
+                const std::vector<std::int64_t>& asked);
 
 /// Why no kernel can be looked for, for what the language has and the search has not; empty: one can.
 std::string why_not_searched(const NetworkLayer& layer);

@@ -48,6 +48,7 @@ void write_shard(const Network& network, const ClassAtColumns& one, const Target
   const NetworkLayer& layer = network.layers()[one.layers.representative()];
   const auto weights = std::make_shared<const WeightMatrix>(weights_of_kernel(layer));
   TrialProblem problem = problem_of(layer, weights, one.n, layout_on(target));
+  name_place(problem, network, one.layers, 0, options.columns);
   const std::vector<Format> formats = formats_worth_trying(*weights, target);
   problem.what.format = formats.front();
   Plan plan{problem.source, target.name, {}};

@@ -42,6 +42,7 @@ class Search {
   bool look(const Target& target, RecordFile& file, const NetworkTuneOptions& options, double seconds,
             const TuneHooks& hooks) {
     TrialProblem problem = problem_of(layer_of(0), weights(0), times.n, layout_on(target));
+    name_place(problem, *network_, times.layers, 0, options.columns);
     TuneOptions with = options.tune;
     std::int64_t trials = first_trials;
     for (int i = 0; i < looks_; ++i) trials *= growth;
@@ -70,6 +71,7 @@ class Search {
   bool check(std::size_t member, const Target& target, RecordFile& file, const NetworkTuneOptions& options,
              const TuneHooks& hooks) {
     TrialProblem problem = problem_of(layer_of(member), weights(member), times.n, layout_on(target));
+    name_place(problem, *network_, times.layers, member, options.columns);
     TuneOptions with = options.tune;
     with.trials = 1;
     with.any_format = true;

@@ -240,6 +240,18 @@ std::string Record::key() const {
   return packed_key() + " " + recipe + Json(config).dump();
 }
 
+bool is_flag(std::string_view name) {
+  constexpr std::array<std::string_view, 6> of_networks{"network", "columns", "layer",
+                                                        "like",    "layers",  "calls"};
+  return std::ranges::find(of_networks, name) == of_networks.end();
+}
+
+std::string text_of_microseconds(double microseconds) {
+  if (microseconds < 1000) return fmt::format("{:.2f} us", microseconds);
+  if (microseconds < 1e6) return fmt::format("{:.2f} ms", microseconds / 1e3);
+  return fmt::format("{:.2f} s", microseconds / 1e6);
+}
+
 std::string text_of_config(const Record& record) {
   std::string text = record.recipe;
   for (const auto& [name, value] : record.config) text += fmt::format(" {}={}", name, value);

@@ -95,7 +95,8 @@ struct Record {
     int threads = 0;  ///< threads of a CPU; 0 where the record does not say, which is a machine of its own
   } target;
   std::map<std::string, std::string> toolchain;  ///< "weft", "llvm", "ptxas", "driver": versions
-  /// The flags that name the problem to `weft`, so that it can be made again: "weights" is a path.
+  /// The flags that name the problem to `weft`, so that it can be made again: "weights" is a path. Of a layer
+  /// of a network also what is_flag() says is none.
   std::map<std::string, std::string> source;
 
   TrialStatus status = TrialStatus::correct;
@@ -124,6 +125,15 @@ struct Record {
   std::string key() const;
 };
 
+/// Whether a name in Record::source is that of a flag. The others say where in a network the layer stands:
+/// "network", its path; "columns", what --n said for all of it; "layer"; "like", the layer that was searched
+/// for in place of this one. That one's own records have "layers", how many are like it and itself, and
+/// "calls", how often these run, all together, when the network runs once. Where they are 1, or as many as
+/// the layers, they are left out.
+bool is_flag(std::string_view name);
+
+/// "1.23 us", "4.50 ms", "2.00 s"
+std::string text_of_microseconds(double microseconds);
 /// "sparsert rows=32 threads=64", for people.
 std::string text_of_config(const Record& record);
 /// The architecture of a target's name, which its records may not leave: "sm_90" for "sm_90a", "cpu".

@@ -40,10 +40,4 @@ std::string Table::text() const {
   return text;
 }
 
-std::string text_of_microseconds(double microseconds) {
-  if (microseconds < 1000) return fmt::format("{:.2f} us", microseconds);
-  if (microseconds < 1e6) return fmt::format("{:.2f} ms", microseconds / 1e3);
-  return fmt::format("{:.2f} s", microseconds / 1e6);
-}
-
 }  // namespace weft::tool

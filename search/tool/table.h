@@ -17,7 +17,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// "1.23 us", "4.5 ms", "2.0 s"
-std::string text_of_microseconds(double microseconds);
-
 }  // namespace weft::tool

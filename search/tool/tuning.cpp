@@ -83,7 +83,7 @@ std::map<std::string, std::string> source_of(const ProblemOptions& options) {
 ProblemOptions options_of_source(const std::map<std::string, std::string>& source) {
   ProblemOptions options;
   for (const auto& [name, value] : source) {
-    if (name == "layer") continue;  // what a network calls it
+    if (!is_flag(name)) continue;
     const auto known = std::ranges::find(members, name, &std::pair<std::string_view, Member>::first);
     if (known == members.end())
       throw UserError("the source of a record has an unknown flag", "source." + name, value,

@@ -49,6 +49,15 @@ TEST_F(ANetwork, EveryClassIsSearchedAndEveryLayerChecked) {
   EXPECT_TRUE(std::ranges::all_of(file.records(), [](const StoredRecord& stored) {
     return stored.record.source.contains("layer") && stored.record.source.contains("tensor");
   }));
+  // The records say of what network they are, and what is alike.
+  const auto source_of = [&](const std::string& layer) {
+    const auto found = std::ranges::find_if(file.records(), [&](const StoredRecord& stored) {
+      return stored.record.source.at("layer") == layer;
+    });
+    return found == file.records().end() ? std::map<std::string, std::string>() : found->record.source;
+  };
+  EXPECT_EQ(source_of("a.fc1")["network"], path());
+  EXPECT_FALSE(source_of("a.fc1").contains("layers")) << "one alone, which runs once";
   // Nothing is measured twice.
   const std::size_t trials = file.records().size();
   const NetworkTimes again = tune_network(network, target_named("cpu"), file, options_for(Measure::cpu));
@@ -83,6 +92,9 @@ TEST_F(ANetwork, ColumnsThatNobodySaysAreAskedFor) {
   const NetworkTimes times = tune_network(network, target_named("sm_90a"), file, options);
   // The two linear layers are a class; of the convolution nobody knows the images.
   EXPECT_THAT(times.classes, SizeIs(2));
+  const auto& source = file.records().front().record.source;
+  EXPECT_EQ(source.at("columns"), "1,64");
+  EXPECT_EQ(source.at("layers"), "2");
   const auto conv = std::ranges::find(network.layers(), "conv", &NetworkLayer::name);
   EXPECT_THAT(conv->left_out, HasSubstr("the size of its images"));
 }
