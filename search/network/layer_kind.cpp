@@ -36,14 +36,9 @@ bool is_embedding(const std::string& name) {
 
 std::string layer_name(const ListedWeight& weight, const std::string& folder) {
   constexpr std::string_view suffix = ".weight";
-  std::string name = weight.tensor;
-  if (name.empty()) {
-    const std::filesystem::path path(weight.path);
-    std::error_code none;
-    if (!std::filesystem::is_directory(folder, none)) return path.stem().string();
-    return path.lexically_relative(folder).replace_extension().string();
-  }
-  if (name.ends_with(suffix) && name.size() > suffix.size()) name.resize(name.size() - suffix.size());
+  std::string name = tensor_name(weight, folder);
+  if (!weight.tensor.empty() && name.ends_with(suffix) && name.size() > suffix.size())
+    name.resize(name.size() - suffix.size());
   return name;
 }
 
@@ -51,6 +46,14 @@ std::string layer_name(const ListedWeight& weight, const std::string& folder) {
 
 std::string_view name_of(LayerKind kind) {
   return kind_names[static_cast<std::size_t>(kind)];
+}
+
+std::string tensor_name(const ListedWeight& weight, const std::string& folder) {
+  if (!weight.tensor.empty()) return weight.tensor;
+  const std::filesystem::path path(weight.path);
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) return path.stem().string();
+  return path.lexically_relative(folder).replace_extension().string();
 }
 
 bool may_be_layer(const ListedWeight& weight) {

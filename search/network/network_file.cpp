@@ -4,11 +4,13 @@
 #include <weft/formats/io/file.h>
 #include <weft/formats/suggestion.h>
 #include <weft/search/measure/located_json.h>
+#include <weft/search/network/layer_kind.h>
 #include <weft/search/network/network_file.h>
 #include <weft/search/records/words.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -171,8 +173,10 @@ class Reader {
   std::set<std::string> names_;
 };
 
+using NamedWeights = std::map<std::string, const ListedWeight*>;
+
 /// Channels, filters and filter of a convolution, from the shape of its weight.
-void complete(NetworkLayer& layer) {
+void complete(NetworkLayer& layer, const std::string& weight) {
   const std::vector<std::int64_t>& shape = layer.weight.shape;
   if (layer.broken || shape.empty()) return;
   const bool fits = layer.kind == LayerKind::convolution ? shape.size() == 4 : shape.size() == 2;
@@ -181,7 +185,7 @@ void complete(NetworkLayer& layer) {
     const bool fits_other = shape.size() == (is_convolution ? 2 : 4);
     throw UserError("a layer has a weight of another shape",
                     fmt::format("{}, layer {}", layer.place, layer.name),
-                    fmt::format("{} {}", layer.weight.tensor, text_of_shape(shape)),
+                    fmt::format("{} {}", weight, text_of_shape(shape)),
                     fmt::format("{}{}",
                                 is_convolution ? "four dimensions of a 2-D convolution"
                                                : "two dimensions of a linear layer",
@@ -209,16 +213,17 @@ void complete(NetworkLayer& layer) {
 }
 
 /// A kernel adds an element of it to each row.
-void check_bias(const NetworkLayer& layer, const std::vector<ListedWeight>& tensors) {
+void check_bias(const NetworkLayer& layer, const std::string& weight, const NamedWeights& tensors) {
   if (layer.bias.empty() || layer.weight.shape.empty()) return;
-  const auto listed = std::ranges::find(tensors, layer.bias, &ListedWeight::tensor);
+  const auto found = tensors.find(layer.bias);
+  const ListedWeight* const listed = found == tensors.end() ? nullptr : found->second;
   const std::vector<std::int64_t> wanted{layer.weight.shape.front()};
-  if (listed != tensors.end() && (!listed->fault.empty() || listed->shape == wanted)) return;
-  throw UserError(
-      "a layer's bias does not fit it", fmt::format("{}, layer {}, \"bias\"", layer.place, layer.name),
-      layer.bias + (listed == tensors.end() ? ", which is no tensor of the weights"
-                                            : " " + text_of_shape(listed->shape)),
-      fmt::format("a tensor {}, an element for each row of {}", text_of_shape(wanted), layer.weight.tensor));
+  if (listed != nullptr && (!listed->fault.empty() || listed->shape == wanted)) return;
+  throw UserError("a layer's bias does not fit it",
+                  fmt::format("{}, layer {}, \"bias\"", layer.place, layer.name),
+                  layer.bias + (listed == nullptr ? ", which is no tensor of the weights"
+                                                  : " " + text_of_shape(listed->shape)),
+                  fmt::format("a tensor {}, an element for each row of {}", text_of_shape(wanted), weight));
 }
 
 std::string first_of(const std::vector<std::string_view>& names) {
@@ -237,21 +242,24 @@ NetworkFile network_file_of(const std::string& path) {
 }
 
 std::vector<NetworkLayer> layers_of(const NetworkFile& file, const std::vector<ListedWeight>& weights) {
-  std::vector<std::string_view> names;
-  for (const ListedWeight& weight : weights) names.push_back(weight.tensor);
+  NamedWeights named;
+  for (const ListedWeight& weight : weights) named.try_emplace(tensor_name(weight, file.weights), &weight);
   std::vector<NetworkLayer> layers = file.layers;
   for (NetworkLayer& layer : layers) {
-    const auto listed = std::ranges::find(weights, layer.weight.tensor, &ListedWeight::tensor);
-    if (listed == weights.end())
+    const std::string name = layer.weight.tensor;
+    const auto found = named.find(name);
+    if (found == named.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [known, weight] : named) names.emplace_back(known);
       throw UserError("a layer names a tensor that is not there",
-                      fmt::format("{}, layer {}", layer.place, layer.name),
-                      layer.weight.tensor + did_you_mean(layer.weight.tensor, names),
+                      fmt::format("{}, layer {}", layer.place, layer.name), name + did_you_mean(name, names),
                       fmt::format("a tensor of {}: {}", file.weights, first_of(names)));
-    layer.weight = *listed;
-    layer.broken = !listed->fault.empty();
-    layer.left_out = listed->fault;
-    complete(layer);
-    check_bias(layer, weights);
+    }
+    layer.weight = *found->second;
+    layer.broken = !layer.weight.fault.empty();
+    layer.left_out = layer.weight.fault;
+    complete(layer, name);
+    check_bias(layer, name, named);
   }
   std::ranges::copy(file.left_out, std::back_inserter(layers));
   return layers;

@@ -1,6 +1,7 @@
 // Layers of a folder: which there are, what they are, and why some are left out.
 #include <gmock/gmock.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/npy.h>
 #include <weft/search/network/layer_classes.h>
 #include <weft/search/network/network.h>
 
@@ -116,6 +117,25 @@ TEST_F(ANetwork, ANetworkFileSaysWhatIsComputed) {
   EXPECT_EQ(conv.convolution->channels, 4);
   EXPECT_THAT(conv.convolution->output(), ElementsAre(9, 9));
   EXPECT_EQ(Network::read(path()).layers().size(), 3U) << "the folder's network file";
+}
+
+/// Those of one matrix have no names within.
+TEST_F(ANetwork, ANetworkFileNamesFilesWithoutTheirEndings) {
+  std::filesystem::create_directories(path("weights/block"));
+  write_npy(path("weights/block/up.npy"), pruned({16, 8}, 0.8));
+  write("network.json", R"({"weft_network": 1, "weights": "weights", "layers": [
+    {"name": "up", "op": "linear", "weight": "block/up", "n": 8}]})");
+  Network network = Network::read(path());
+  network.inspect();
+  EXPECT_EQ(layer_named(network, "up").found->elements, 128);
+  write("network.json", R"({"weft_network": 1, "weights": "weights", "layers": [
+    {"name": "up", "op": "linear", "weight": "up", "n": 8}]})");
+  try {
+    Network::read(path());
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(": block/up"));
+  }
 }
 
 TEST_F(ANetwork, NetworkFilesAreRefusedWithTheirLine) {
