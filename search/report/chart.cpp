@@ -8,7 +8,12 @@
 namespace weft::report {
 namespace {
 
-constexpr double width = 640, height = 380, left = 64, right = 20, top = 34, bottom = 52;
+struct Paper {
+  double width, height;
+};
+constexpr Paper of_page{480, 310}, of_file{640, 380};
+constexpr double left = 64, right = 20, top = 34, bottom = 52;
+constexpr double of_a_letter = 6.4;  ///< a tick's width for each, on the average
 constexpr std::size_t colours = 7;
 
 std::string text_at(double x, double y, std::string_view text, const char* kind,
@@ -22,14 +27,22 @@ std::string line_between(double x1, double y1, double x2, double y2, const char*
                      x2, y2, kind);
 }
 
-std::string begin_of(const std::string& title, double of_height = height) {
-  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\"><title>{}</title>{}", width, of_height,
-                     escaped(title), text_at(width / 2, 18, title, "title"));
+std::string begin_of(const std::string& title, Paper paper) {
+  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\"><title>{}</title>{}", paper.width,
+                     paper.height, escaped(title), text_at(paper.width / 2, 18, title, "title"));
+}
+
+/// The end of a long name says more than its beginning.
+std::string end_of(const std::string& name, std::size_t most) {
+  if (name.size() <= most) return name;
+  std::size_t from = name.size() - most + 1;
+  while (from < name.size() && (static_cast<unsigned char>(name[from]) & 0xC0U) == 0x80U) ++from;
+  return "…" + name.substr(from);
 }
 
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart) {
+  Drawing(const Chart& chart, Paper paper) : chart_(chart), width_(paper.width), height_(paper.height) {
     std::vector<double> xs, ys;
     for (const Series& series : chart.series) {
       for (const ChartPoint& point : series.points) {
@@ -52,9 +65,9 @@ class Drawing {
   }
 
   std::string operator()() {
-    text_ = begin_of(chart_.title);
+    text_ = begin_of(chart_.title, {width_, height_});
     if (empty_)
-      return text_ + text_at(width / 2, height / 2, "nothing was measured for this", "label") + "</svg>";
+      return text_ + text_at(width_ / 2, height_ / 2, "nothing was measured for this", "label") + "</svg>";
     axes();
     for (std::size_t i = 0; i < chart_.series.size(); ++i) draw(chart_.series[i], i % colours);
     marks();
@@ -63,23 +76,24 @@ class Drawing {
   }
 
  private:
-  double across(double value) const { return left + (width - left - right) * x_.at(value); }
-  double up(double value) const { return height - bottom - (height - top - bottom) * y_.at(value); }
+  double across(double value) const { return left + (width_ - left - right) * x_.at(value); }
+  double up(double value) const { return height_ - bottom - (height_ - top - bottom) * y_.at(value); }
 
   void axes() {
-    for (const double tick : x_.ticks) {
-      const double x = across(tick);
-      text_ += line_between(x, top, x, height - bottom, "grid");
-      text_ += text_at(x, height - bottom + 16, short_number(tick), "tick");
+    const std::vector<std::string> x_names = x_.names(), y_names = y_.names();
+    for (std::size_t i = 0; i < x_names.size(); ++i) {
+      const double x = across(x_.ticks[i]);
+      text_ += line_between(x, top, x, height_ - bottom, "grid");
+      text_ += text_at(x, height_ - bottom + 16, x_names[i], "tick");
     }
-    for (const double tick : y_.ticks) {
-      const double y = up(tick);
-      text_ += line_between(left, y, width - right, y, "grid");
-      text_ += text_at(left - 6, y + 4, short_number(tick), "tick", "end");
+    for (std::size_t i = 0; i < y_names.size(); ++i) {
+      const double y = up(y_.ticks[i]);
+      text_ += line_between(left, y, width_ - right, y, "grid");
+      text_ += text_at(left - 6, y + 4, y_names[i], "tick", "end");
     }
-    text_ += text_at((left + width - right) / 2, height - 14, chart_.x_label, "label");
+    text_ += text_at((left + width_ - right) / 2, height_ - 14, chart_.x_label, "label");
     text_ += fmt::format("<g transform=\"translate(16 {:.1f}) rotate(-90)\">{}</g>",
-                         (top + height - bottom) / 2, text_at(0, 0, chart_.y_label, "label"));
+                         (top + height_ - bottom) / 2, text_at(0, 0, chart_.y_label, "label"));
   }
 
   void marks() {
@@ -87,14 +101,14 @@ class Drawing {
       text_ += line_between(across(x_.first), up(y_.first), across(x_.last), up(y_.last), "mark");
     for (const Mark& mark : chart_.marks) {
       if (mark.horizontal) {
-        text_ += line_between(left, up(mark.value), width - right, up(mark.value), "mark");
-        const double wide = 6.4 * static_cast<double>(mark.label.size()), x = width - right - 4;
+        text_ += line_between(left, up(mark.value), width_ - right, up(mark.value), "mark");
+        const double wide = of_a_letter * static_cast<double>(mark.label.size()), x = width_ - right - 4;
         const double above = up(mark.value) - 5, below = up(mark.value) + 14;
         const bool is_free =
             covered(x - wide, above - 10, wide, 13) <= covered(x - wide, below - 10, wide, 13);
         text_ += text_at(x, is_free ? above : below, mark.label, "tick", "end");
       } else {
-        text_ += line_between(across(mark.value), top, across(mark.value), height - bottom, "mark");
+        text_ += line_between(across(mark.value), top, across(mark.value), height_ - bottom, "mark");
         text_ += text_at(across(mark.value) + 4, top + 12, mark.label, "tick", "start");
       }
     }
@@ -128,7 +142,7 @@ class Drawing {
     if (names.size() < 2) return;
     std::size_t longest = 0;
     for (const auto& [series, colour] : names) longest = std::max(longest, series->name.size());
-    const double wide = 28 + 6.4 * static_cast<double>(longest),
+    const double wide = 28 + of_a_letter * static_cast<double>(longest),
                  tall = 8 + 16 * static_cast<double>(names.size());
     const auto [x, y] = corner(wide, tall);
     text_ +=
@@ -179,8 +193,8 @@ class Drawing {
   std::pair<double, double> corner(double wide, double tall) const {
     std::pair<double, double> best;
     std::ptrdiff_t fewest = std::numeric_limits<std::ptrdiff_t>::max();
-    for (const double x : {left + 6, width - right - 6 - wide}) {
-      for (const double y : {top + 6, height - bottom - 6 - tall}) {
+    for (const double x : {left + 6, width_ - right - 6 - wide}) {
+      for (const double y : {top + 6, height_ - bottom - 6 - tall}) {
         const std::ptrdiff_t here = covered(x, y, wide, tall);
         if (here < fewest) {
           fewest = here;
@@ -192,6 +206,7 @@ class Drawing {
   }
 
   const Chart& chart_;
+  double width_, height_;
   Scale x_, y_;
   bool empty_ = false;
   std::string text_;
@@ -215,33 +230,54 @@ std::string escaped(std::string_view text) {
 }
 
 std::string svg_of(const Chart& chart) {
-  return Drawing(chart)();
+  return Drawing(chart, of_page)();
 }
 
 std::string svg_of(const Bars& bars) {
-  constexpr double line = 28, names = 150, numbers = 70;
-  const double tall = top + line * static_cast<double>(std::max<std::size_t>(1, bars.bars.size())) + 26;
-  std::string text = begin_of(bars.title, tall);
-  if (bars.bars.empty()) return text + text_at(width / 2, tall / 2 + 6, "none", "label") + "</svg>";
-  double largest = 0;
-  for (const auto& [name, value] : bars.bars) largest = std::max(largest, value);
-  for (std::size_t i = 0; i < bars.bars.size(); ++i) {
-    const auto& [name, value] = bars.bars[i];
-    const double y = top + line * static_cast<double>(i);
-    const double wide = largest > 0 ? (width - names - numbers) * value / largest : 0;
-    text += text_at(names - 8, y + 18, name, "tick", "end");
-    text += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"c{}\"/>",
-                        names, y + 4, std::max(1.0, wide), line - 8, i % colours);
-    text += text_at(names + wide + 6, y + 18, short_number(value), "tick", "start");
+  constexpr double line = 24, names = 206;
+  const double count = static_cast<double>(std::max<std::size_t>(1, bars.bars.size()));
+  const Paper paper{of_page.width, top + line * count + 26};
+  std::string text = begin_of(bars.title, paper);
+  if (bars.bars.empty())
+    return text + text_at(paper.width / 2, paper.height / 2 + 6, "none", "label") + "</svg>";
+  double largest = bars.mark.value_or(0);
+  std::size_t longest = 4;
+  for (const Bar& bar : bars.bars) {
+    largest = std::max(largest, bar.value.value_or(0));
+    longest = std::max(longest, bar.text.size());
   }
-  return text + text_at((names + width - numbers) / 2, tall - 8, bars.label, "label") + "</svg>";
+  const double texts = 12 + of_a_letter * static_cast<double>(longest);
+  const double room = std::max(60.0, paper.width - names - texts);
+  const auto across = [&](double value) { return largest > 0 ? std::max(1.0, room * value / largest) : 1; };
+  for (std::size_t i = 0; i < bars.bars.size(); ++i) {
+    const Bar& bar = bars.bars[i];
+    const double y = top + line * static_cast<double>(i);
+    constexpr auto most = static_cast<std::size_t>((names - 8) / of_a_letter);
+    text += text_at(names - 8, y + 16, end_of(bar.name, most), "tick", "end");
+    const char* const look = bar.look == Bar::Look::plain   ? "c0"
+                             : bar.look == Bar::Look::faint ? "faint"
+                                                            : "c1";
+    if (bar.value)
+      text += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"{}\"/>",
+                          names, y + 3, across(*bar.value), line - 6, look);
+    const std::string says = bar.text.empty() && bar.value ? short_number(*bar.value) : bar.text;
+    text += text_at(names + (bar.value ? across(*bar.value) : 0) + 6, y + 16, says, "tick", "start");
+  }
+  const bool any = std::ranges::any_of(bars.bars, [](const Bar& bar) { return bar.value.has_value(); });
+  if (any && bars.mark) {
+    const double x = names + across(*bars.mark);
+    text += line_between(x, top, x, top + line * count, "mark");
+  }
+  if (any) text += text_at(paper.width / 2, paper.height - 8, bars.label, "label");
+  return text + "</svg>";
 }
 
 std::string svg_of(const HeatMap& map) {
   constexpr double names = 96, below = 58;
   const double line = map.rows.size() > 12 ? 22 : 30;
   const double tall = top + line * static_cast<double>(std::max<std::size_t>(1, map.rows.size())) + below;
-  std::string text = begin_of(map.title, tall);
+  constexpr double width = of_page.width;
+  std::string text = begin_of(map.title, {width, tall});
   double least = 0, most = 0;
   bool any = false;
   for (const std::optional<double>& value : map.values) {
@@ -264,14 +300,14 @@ std::string svg_of(const HeatMap& map) {
                         x, y, cell - 1, line - 1);
         continue;
       }
-      // The best is full of colour.
+      // The best has the most colour, of which the ink on it is still told.
       const double share = most > least ? std::log(most / *value) / std::log(most / least) : 1;
       text += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"heat\" "
           "fill-opacity=\"{:.2f}\"><title>{}, {}: {}</title></rect>",
-          x, y, cell - 1, line - 1, 0.08 + 0.92 * share, escaped(map.columns[c]), escaped(map.rows[r]),
+          x, y, cell - 1, line - 1, 0.06 + 0.5 * share, escaped(map.columns[c]), escaped(map.rows[r]),
           short_number(*value));
-      text += text_at(x + cell / 2, y + line / 2 + 4, short_number(*value), share > 0.55 ? "over" : "on");
+      text += text_at(x + cell / 2, y + line / 2 + 4, short_number(*value), "tick");
     }
   }
   const double end = top + line * static_cast<double>(map.rows.size());
@@ -284,7 +320,7 @@ std::string svg_of(const HeatMap& map) {
 }
 
 std::string svg_file_of(const Chart& chart) {
-  std::string svg = svg_of(chart);
+  std::string svg = Drawing(chart, of_file)();
   svg.insert(std::string_view("<svg").size(), " xmlns=\"http://www.w3.org/2000/svg\"");
   svg.insert(svg.find('>') + 1, fmt::format("<style>{}</style>", chart_style()));
   return svg;
@@ -297,7 +333,7 @@ std::string_view chart_style() {
 --c0:#4aa8e0;--c1:#f08a3c;--c2:#2fc79a;--c3:#e09cc4;--c4:#f0b840;--c5:#84ccf4;--c6:#f0e442}}
 svg{width:100%;height:auto;max-width:760px;background:var(--paper);font:12px system-ui,sans-serif}
 svg .title{font-size:14px;font-weight:600;fill:var(--ink)}svg .label{fill:var(--soft)}svg .tick{font-size:11px;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:2px}
-svg .over{font-size:11px;fill:var(--paper)}svg .on{font-size:11px;fill:var(--ink)}svg .grid{stroke:var(--line);stroke-width:1}
+svg .faint{fill:var(--line);stroke:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}
 svg .mark{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:5 4}svg .legend{fill:var(--paper);fill-opacity:.85;stroke:var(--line)}
 svg .heat{fill:var(--c0)}svg .none{fill:none;stroke:var(--line)}svg polyline{fill:none;stroke-width:2}
 svg .c0{fill:var(--c0)}svg .c1{fill:var(--c1)}svg .c2{fill:var(--c2)}svg .c3{fill:var(--c3)}svg .c4{fill:var(--c4)}svg .c5{fill:var(--c5)}svg .c6{fill:var(--c6)}

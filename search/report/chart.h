@@ -22,6 +22,8 @@ struct Scale {
 
   /// 0 … 1 from first to last.
   double at(double value) const;
+  /// Texts of the marks, with as many digits as tell them apart.
+  std::vector<std::string> names() const;
 };
 /// Around these numbers; logarithmic ones leave out what is not above zero. Never empty.
 Scale scale_of(const std::vector<double>& values, bool logarithmic);
@@ -54,9 +56,18 @@ struct Chart {
   std::optional<double> most_x = {};  ///< where the axis ends at the latest: 100 of shares
 };
 
+struct Bar {
+  enum class Look { plain, faint, contrary };
+  std::string name;                  ///< the end of a long one is shown
+  std::optional<double> value = {};  ///< nothing: the text alone
+  std::string text = {};             ///< behind the bar; empty: the value
+  Look look = Look::plain;
+};
+
 struct Bars {
   std::string title, label;
-  std::vector<std::pair<std::string, double>> bars = {};
+  std::vector<Bar> bars = {};
+  std::optional<double> mark = {};  ///< a line across, where it is among the values
 };
 
 struct HeatMap {
@@ -65,12 +76,13 @@ struct HeatMap {
   std::vector<std::optional<double>> values = {};  ///< row by row; small is good
 };
 
-/// Each an <svg> element with a <title>. A chart without a point says that there are none.
+/// Each an <svg> element with a <title>, wide enough for half a page and for a phone. A chart without a point
+/// says that there are none.
 std::string svg_of(const Chart& chart);
 std::string svg_of(const Bars& bars);
 std::string svg_of(const HeatMap& map);
 
-/// The same as a file of its own, light or dark as the reader's screen is.
+/// The same as a larger file of its own, light or dark as the reader's screen is.
 std::string svg_file_of(const Chart& chart);
 
 /// What the classes of the elements mean: eight colours that colour-blind readers can tell apart (Okabe, Ito,

@@ -1,30 +1,49 @@
-// What a report says of a network: each of its layers beside the dense product, and all of them together.
+// What is said of a network: what its layers take, dense and sparse, and all of them together.
 #pragma once
 
+#include <weft/search/model/known_error.h>
 #include <weft/search/report/chart.h>
 #include <weft/search/report/trials.h>
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace weft::report {
 
-/// A layer at one number of columns, as the records of weft model tune name it.
+/// Layers that are alike, which have one search, at one number of columns. Times are microseconds of all of
+/// them together, when the network runs once.
 struct LayerTimes {
-  std::string name;
-  std::int64_t n = 0;
-  double best = 0;                   ///< microseconds
-  std::optional<double> dense = {};  ///< that of a layer of the same sizes where it has none
+  std::string name;                   ///< that of the layer that was searched for
+  std::int64_t n = 0;                 ///< 0 of convolutions, which have columns of their own
+  std::size_t layers = 1;             ///< how many there are
+  std::optional<double> dense = {};   ///< by a library, or as it is modelled
+  std::optional<double> sparse = {};  ///< by weft's kernels
+  Faster winner = Faster::none;
+
+  /// By the faster of the two, where one is known to be; else dense.
+  std::optional<double> chosen() const { return winner == Faster::kernel ? sparse : dense; }
 };
 
-/// Those of the problems whose records name a layer, each at each number of columns.
+/// Those of the records that name layers, of one device: of the first that does.
 std::vector<LayerTimes> layers_of(const std::vector<ProblemTrials>& problems);
 
-/// A few lines: for each number of columns the sums over all layers, dense and with the faster of both, every
-/// layer once. Empty where no record names a layer.
-std::string network_verdict(const std::vector<LayerTimes>& layers);
+/// A network's sums at one number of columns.
+struct NetworkSum {
+  double dense = 0, chosen = 0;  ///< microseconds
+  /// How many layers are faster sparse, faster dense, neither, and without a dense time: not in the sums.
+  std::size_t sparse_layers = 0, dense_layers = 0, undecided = 0, unknown = 0;
+};
 
-/// The dense time over the best one, a bar a layer, at the most common number of columns of linear layers.
-Bars speed_up_of_layers(const std::vector<LayerTimes>& layers);
+/// By the columns of linear layers, 0 where there are none; convolutions are in every sum.
+std::map<std::int64_t, NetworkSum> sums_of(const std::vector<LayerTimes>& layers);
+/// A line for each.
+std::string text_of(const std::map<std::int64_t, NetworkSum>& sums);
+
+/// How many times faster than dense, a bar for layers that are alike: of convolutions, and at each number of
+/// columns. Of many those that take longest.
+std::vector<Bars> speed_ups_of(const std::vector<LayerTimes>& layers);
 
 }  // namespace weft::report

@@ -1,16 +1,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/hardware/target.h>
 #include <weft/search/model/timing_table.h>
+#include <weft/search/report/commands.h>
 #include <weft/search/report/network_part.h>
 #include <weft/search/report/page.h>
+#include <weft/search/report/page_table.h>
 #include <weft/search/report/trial_charts.h>
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace weft::report {
 namespace {
@@ -18,15 +19,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view page_style =
-    R"(body{margin:0 auto;max-width:1180px;padding:1.2rem;background:var(--paper);color:var(--ink);
+    R"(body{margin:0 auto;max-width:1180px;padding:1.2rem;background:var(--paper);color:var(--ink);overflow-wrap:anywhere;
 font:15px/1.5 system-ui,sans-serif}h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem;border-bottom:1px solid var(--line)}
+h3{font-size:1rem;margin:1.2rem 0 .4rem}a{color:var(--c0)}:focus-visible{outline:2px solid var(--c1);outline-offset:2px}
 pre{background:var(--panel);padding:.8rem;overflow:auto;max-height:34rem;font:12px/1.45 ui-monospace,monospace;margin:0}
-.verdict{background:var(--panel);border-left:4px solid var(--c2);padding:.8rem 1rem;white-space:pre-line;overflow-wrap:anywhere}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));gap:1rem}
-.panes{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.panes>div{min-width:0}@media(max-width:800px){.panes,.charts{grid-template-columns:1fr}}
-table{border-collapse:collapse;font-size:13px}th,td{padding:.2rem .6rem;border-bottom:1px solid var(--line);text-align:left}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.k{overflow-wrap:anywhere;font:12px ui-monospace,monospace}
-.scroll{overflow:auto;max-height:32rem}.soft{color:var(--soft)}summary{cursor:pointer}code{overflow-wrap:anywhere}
+pre.command{white-space:pre-wrap;margin-bottom:.6rem}p.what{margin:.2rem 0;color:var(--soft)}
+.verdict{background:var(--panel);border-left:4px solid var(--c2);padding:.8rem 1rem;margin-bottom:.6rem;white-space:pre-line}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr));gap:1rem;margin-top:1rem}
+.charts svg{max-width:540px}.panes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr));gap:1rem}.panes>div{min-width:0}
+table{border-collapse:collapse;font-size:13px;overflow-wrap:normal}th,td{padding:.2rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
+th{position:sticky;top:0;background:var(--paper)}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td.k{overflow-wrap:anywhere;min-width:15rem;font:12px ui-monospace,monospace}td.p{overflow-wrap:anywhere;min-width:9rem}
+.scroll{overflow:auto;max-height:36rem}.soft{color:var(--soft);margin:.4rem 0}summary{cursor:pointer;padding:.15rem 0}
+@media(max-width:700px){body{padding:.7rem}td,th{padding:.2rem .4rem}}
+@media print{.scroll,pre{max-height:none;overflow:visible}pre{white-space:pre-wrap}svg,tr,.verdict{break-inside:avoid}
+table{font-size:10px}td,th{padding:.15rem .3rem}td.k{min-width:0;font-size:9px}td.p{min-width:0}th{position:static}}
 )";
 
 std::string config_of(const Record& record) {
@@ -38,34 +45,48 @@ std::string way_of(const Record& record) {
   return config_of(record) + (record.pattern.kind.empty() ? "" : " in " + record.pattern.kind);
 }
 
-/// Escaped, with a place for a new line behind every comma.
+/// Escaped, with a place for a new line behind every comma, and every point within a name.
 std::string breakable(std::string_view text) {
-  std::string out = escaped(text);
-  for (std::size_t at = out.find(','); at != std::string::npos; at = out.find(',', at + 1))
-    out.insert(at + 1, "<wbr>");
+  std::string out;
+  const std::string whole = escaped(text);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    out += whole[i];
+    const bool in_name = i + 1 < whole.size() && std::isalpha(static_cast<unsigned char>(whole[i + 1])) != 0;
+    if (whole[i] == ',' || (whole[i] == '.' && in_name)) out += "<wbr>";
+  }
   return out;
 }
 
-/// What stands behind a dense time that no library was measured for.
-const char* mark_of(const std::optional<Baseline>& dense) {
-  if (!dense || dense->whose == BaselineOf::library) return "";
-  return dense->whose == BaselineOf::model ? "*" : "+";
+std::string cell(const std::optional<double>& value) {
+  return value ? fmt::format("{:.2f}", *value) : std::string();
 }
 
-/// A word as a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_-./:=,+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain && !word.empty()) return word;
-  std::string inside;
-  for (const char c : word) inside += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "'" + inside + "'";
+std::string html_of(const std::vector<Command>& commands) {
+  std::string text;
+  for (const Command& command : commands)
+    text += fmt::format("<p class=\"what\">{}:</p>\n<pre class=\"command\">{}</pre>\n", escaped(command.what),
+                        escaped(command.line));
+  return text;
 }
 
-std::string cell(const std::optional<double>& value, const char* format = "{:.2f}") {
-  return value ? fmt::format(fmt::runtime(format), *value) : "-";
+bool has_points(const Chart& chart) {
+  return std::ranges::any_of(chart.series, [](const Series& series) { return !series.points.empty(); });
+}
+
+/// Where one sparsity alone was tried, the table says it all.
+bool has_sparsities(const Chart& chart) {
+  std::set<double> zeros;
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) zeros.insert(point.x);
+  }
+  return zeros.size() > 1;
+}
+
+/// Where times are from: "measured on NVIDIA H200".
+std::string place_of(const Record& record) {
+  const std::string& device = record.target.gpu.empty() ? record.target.name : record.target.gpu;
+  if (record.measure == "model") return "modelled for " + device;
+  return (record.measure == "sim" ? "simulated as " : "measured on ") + device;
 }
 
 class Page {
@@ -88,94 +109,133 @@ class Page {
 
  private:
   std::string made(std::size_t rows, std::size_t text) {
-    const Record& first = input_.records.front().record;
     std::string page =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-        "content=\"width=device-width,initial-scale=1\">\n<title>weft report</title>\n<style>\n";
+        "content=\"width=device-width,initial-scale=1\">\n";
+    page += fmt::format("<title>weft report: {}</title>\n<style>\n", escaped(files()));
     page += chart_style();
     page += page_style;
     page += "</style>\n</head>\n<body>\n<h1>weft report</h1>\n";
-    page += fmt::format("<p class=\"soft\">{} trials of {} {} on {}. From {}.</p>\n", input_.records.size(),
-                        problems_.size(), problems_.size() == 1 ? "problem" : "problems",
-                        escaped(first.target.gpu.empty() ? first.target.name : first.target.gpu),
-                        escaped(files()));
+    page += fmt::format("<p class=\"soft\">{} trials of {}, {}. From {}.</p>\n", input_.records.size(),
+                        counted(problems_.size(), "problem"), escaped(places()), escaped(files()));
     page += network();
-    page += "<h2>Verdict</h2>\n<div class=\"verdict\">" + breakable(verdict()) + "</div>\n";
-    page += charts();
-    page += "<h2>The best of every problem</h2>\n" + problem_table(rows);
-    page += fmt::format("<h2>Trials of {}</h2>\n", escaped(chosen_->name)) + trial_table(rows);
-    page += "<h2>The chosen schedule</h2>\n" + kernel(text);
-    page += "<h2>To measure it again</h2>\n<pre>" + escaped(commands()) + "</pre>\n";
+    if (problems_.size() > 1)
+      page += "<h2>The best of every problem</h2>\n" + problem_table(rows) + side_by_side(charts());
+    page += most_tried_problem(rows, text) + other_problems(rows);
     page += "<script type=\"application/json\" id=\"data\">" + data(rows) + "</script>\n</body>\n</html>\n";
     return page;
+  }
+
+  static std::string counted(std::size_t count, const std::string& what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   }
 
   std::string files() const {
     return input_.files.empty() ? "records" : fmt::format("{}", fmt::join(input_.files, ", "));
   }
 
-  std::string verdict() const {
-    if (!input_.verdict.empty()) return input_.verdict;
-    if (chosen_->best == nullptr) return chosen_->name + ": no trial was right";
-    std::string text = fmt::format("{}\nfastest: {}, {:.2f} us\n", chosen_->name,
-                                   way_of(chosen_->best->record), *chosen_->best_time());
-    text +=
-        chosen_->standing ? text_of(*chosen_->standing, *chosen_->dense) : "against dense: not measured\n";
-    if (chosen_->bound)
-      text += text_of_bound(chosen_->bound->microseconds, name_of(chosen_->bound->by), chosen_->best->record);
+  /// That more trials go to.
+  std::string database() const { return input_.files.empty() ? "trials.jsonl" : input_.files.front(); }
+
+  std::string places() const {
+    std::set<std::string> places;
+    for (const ProblemTrials& problem : problems_) places.insert(place_of(problem.trials.front()->record));
+    return fmt::format("{}", fmt::join(places, ", "));
+  }
+
+  std::string verdict_of(const ProblemTrials& problem) const {
+    if (&problem == chosen_ && !input_.verdict.empty()) return input_.verdict;
+    if (problem.best == nullptr) return problem.name + ": no trial was right";
+    std::string text = fmt::format("{}\nfastest: {}, {:.2f} us\n", problem.name, way_of(problem.best->record),
+                                   *problem.best_time());
+    text += problem.standing ? text_of(*problem.standing, *problem.dense) : "against dense: not measured\n";
+    if (problem.bound)
+      text += text_of_bound(problem.bound->microseconds, name_of(problem.bound->by), problem.best->record);
     return text;
+  }
+
+  static std::string box(const std::string& text) {
+    return "<div class=\"verdict\">" + breakable(text.substr(0, text.find_last_not_of('\n') + 1)) +
+           "</div>\n";
   }
 
   /// The network first, where the trials are of one.
   std::string network() const {
     const std::vector<LayerTimes> layers = layers_of(problems_);
-    const std::string verdict = network_verdict(layers);
-    if (verdict.empty()) return {};
-    return "<h2>The network</h2>\n<div class=\"verdict\">" + breakable(verdict) +
-           "</div>\n<div class=\"charts\">\n" + svg_of(speed_up_of_layers(layers)) + "\n</div>\n";
+    if (layers.empty()) return {};
+    std::string bars;
+    for (const Bars& some : speed_ups_of(layers)) bars += svg_of(some) + "\n";
+    return "<h2>The network</h2>\n" + box(text_of(sums_of(layers))) +
+           "<p class=\"soft\">n: the rows of a linear layer's input, tokens. Layers that are alike are "
+           "searched for "
+           "once.</p>\n" +
+           side_by_side(bars) + html_of(commands_of_network(problems_, database()));
   }
 
+  /// Those that say something of all trials.
   std::string charts() const {
-    std::string text = "<h2>Charts</h2>\n<div class=\"charts\">\n";
-    text += svg_of(speed_up_over_sparsity(problems_)) + "\n" + svg_of(roofline(problems_)) + "\n";
-    text += svg_of(best_so_far(*chosen_)) + "\n" + svg_of(two_knobs(*chosen_)) + "\n";
-    text += svg_of(failures(problems_)) + "\n" + svg_of(predicted_against_measured(problems_)) + "\n</div>\n";
+    const Chart speed = speed_up_over_sparsity(problems_), roof = roofline(problems_),
+                predicted = predicted_against_measured(problems_);
+    const Bars ends = failures(problems_);
+    std::string text;
+    if (has_sparsities(speed)) text += svg_of(speed) + "\n";
+    if (has_points(roof)) text += svg_of(roof) + "\n";
+    if (has_points(predicted)) text += svg_of(predicted) + "\n";
+    if (ends.bars.size() > 1) text += svg_of(ends) + "\n";
     return text;
+  }
+
+  static std::string side_by_side(const std::string& charts) {
+    return charts.empty() ? charts : "<div class=\"charts\">\n" + charts + "</div>\n";
   }
 
   std::string problem_table(std::size_t rows) const {
-    std::string text =
-        "<div class=\"scroll\"><table><thead><tr><th>problem</th><th class=\"n\">trials</th><th "
-        "class=\"n\">best "
-        "us</th><th class=\"n\">dense us</th><th class=\"n\">ratio</th><th>faster</th><th>bounded "
-        "by</th><th>configuration</th></tr></thead><tbody>\n";
+    using Kind = PageTable::Kind;
+    PageTable table("The best of every problem", {{"problem, M x K x N", Kind::name},
+                                                  {"verdict"},
+                                                  {"times faster", Kind::number},
+                                                  {"weft us", Kind::number},
+                                                  {"dense us", Kind::number},
+                                                  {"dense by"},
+                                                  {"trials", Kind::number},
+                                                  {"bounded by"},
+                                                  {"fastest kernel", Kind::code}});
+    std::vector<std::string> notes;
     for (std::size_t i = 0; i < std::min(rows, problems_.size()); ++i) {
       const ProblemTrials& problem = problems_[i];
-      text += fmt::format(
-          "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td><td "
-          "class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"k\">{}</td></tr>\n",
-          escaped(problem.name), problem.trials.size(), cell(problem.best_time()),
-          problem.dense ? fmt::format("{:.2f}", problem.dense->microseconds) : "-", mark_of(problem.dense),
-          cell(problem.speed_up()), problem.standing ? name_of(problem.standing->winner) : "-",
-          problem.bound ? name_of(problem.bound->by) : "-",
-          problem.best != nullptr ? breakable(way_of(problem.best->record)) : "none was right");
+      const auto& dense = problem.dense;
+      // To be faster than weft's own dense kernel says nothing of what a user has.
+      const bool compares = dense && dense->whose != BaselineOf::weft;
+      table.row({fmt::format("<a href=\"#p{}\">{}</a>", i, breakable(problem.name)),
+                 short_verdict(problem, notes), compares ? cell(problem.speed_up()) : "",
+                 cell(problem.best_time()), dense ? fmt::format("{:.2f}", dense->microseconds) : "",
+                 dense ? escaped(dense->name) : "", std::to_string(problem.trials.size()),
+                 problem.bound ? std::string(name_of(problem.bound->by)) : "",
+                 problem.best != nullptr ? breakable(way_of(problem.best->record)) : ""});
     }
-    text += "</tbody></table></div>\n";
+    std::string text = table.html();
+    for (std::size_t i = 0; i < notes.size(); ++i)
+      text += fmt::format("<p class=\"soft\">[{}] {}.</p>\n", i + 1, escaped(notes[i]));
     if (problems_.size() > rows)
       text += fmt::format("<p class=\"soft\">The first {} of {}.</p>\n", rows, problems_.size());
-    const auto has_of = [&](BaselineOf whose) {
-      return std::ranges::any_of(problems_,
-                                 [&](const ProblemTrials& p) { return p.dense && p.dense->whose == whose; });
-    };
-    if (has_of(BaselineOf::model)) text += "<p class=\"soft\">*: not measured, by the analytic model.</p>\n";
-    if (has_of(BaselineOf::weft))
-      text += "<p class=\"soft\">+: weft's own dense kernel; no library was measured.</p>\n";
     return text;
   }
 
+  /// With the number of the reason where there is no verdict.
+  static std::string short_verdict(const ProblemTrials& problem, std::vector<std::string>& notes) {
+    if (problem.best == nullptr) return "no kernel was right";
+    if (!problem.standing) return "no verdict";
+    if (problem.standing->winner == Faster::kernel) return "sparse";
+    if (problem.standing->winner == Faster::dense) return "stay dense";
+    const std::string& why = problem.standing->why_none;
+    auto at = std::ranges::find(notes, why);
+    if (at == notes.end()) at = notes.insert(at, why);
+    return fmt::format("no&nbsp;verdict&nbsp;[{}]", at - notes.begin() + 1);
+  }
+
   /// The fastest first, then what failed.
-  std::vector<const StoredRecord*> shown_trials(std::size_t rows) const {
-    std::vector<const StoredRecord*> trials = chosen_->trials;
+  static std::vector<const StoredRecord*> shown_trials(const ProblemTrials& problem, std::size_t rows) {
+    std::vector<const StoredRecord*> trials = problem.trials;
     std::ranges::stable_sort(trials, {}, [](const StoredRecord* stored) {
       const std::optional<double> time = stored->record.time_of_correct();
       return std::pair(!time.has_value(), time.value_or(0));
@@ -184,35 +244,65 @@ class Page {
     return trials;
   }
 
-  std::string trial_table(std::size_t rows) const {
-    std::string text =
-        "<div class=\"scroll\"><table><thead><tr><th "
-        "class=\"n\">line</th><th>format</th><th>configuration</th><th>status</th><th class=\"n\">us</th><th "
-        "class=\"n\">predicted</th><th class=\"n\">registers</th><th class=\"n\">spilled "
-        "B</th><th>message</th></tr></thead><tbody>\n";
-    for (const StoredRecord* stored : shown_trials(rows)) {
+  static std::string trial_table(const ProblemTrials& problem, std::size_t rows) {
+    using Kind = PageTable::Kind;
+    PageTable table("Trials of " + problem.name, {{"us", Kind::number},
+                                                  {"kernel", Kind::code},
+                                                  {"format"},
+                                                  {"ended"},
+                                                  {"predicted us", Kind::number},
+                                                  {"registers", Kind::number},
+                                                  {"spilled bytes", Kind::number},
+                                                  {"message"},
+                                                  {"line of the file", Kind::number}});
+    for (const StoredRecord* stored : shown_trials(problem, rows)) {
       const Record& record = stored->record;
-      text += fmt::format(
-          "<tr><td class=\"n\">{}</td><td>{}</td><td class=\"k\">{}</td><td>{}</td><td "
-          "class=\"n\">{}</td><td "
-          "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-          stored->line, escaped(record.pattern.kind), breakable(config_of(record)),
-          weft::name_of(record.status), cell(record.time_of_correct()), cell(record.predicted_microseconds),
-          record.registers ? std::to_string(*record.registers) : "-",
-          record.spill_bytes ? std::to_string(*record.spill_bytes) : "-",
-          escaped(record.message.substr(0, 200)));
+      table.row({cell(record.time_of_correct()), breakable(config_of(record)), escaped(record.pattern.kind),
+                 std::string(weft::name_of(record.status)), cell(record.predicted_microseconds),
+                 record.registers ? std::to_string(*record.registers) : "",
+                 record.spill_bytes ? std::to_string(*record.spill_bytes) : "",
+                 escaped(record.message.substr(0, 200)), std::to_string(stored->line)});
     }
-    text += "</tbody></table></div>\n";
-    if (chosen_->trials.size() > rows)
-      text += fmt::format("<p class=\"soft\">The fastest {} of {}.</p>\n", rows, chosen_->trials.size());
+    std::string text = table.html();
+    if (problem.trials.size() > rows)
+      text += fmt::format("<p class=\"soft\">The fastest {} of {}.</p>\n", rows, problem.trials.size());
     return text;
+  }
+
+  std::string most_tried_problem(std::size_t rows, std::size_t text) const {
+    const std::size_t number = static_cast<std::size_t>(chosen_ - problems_.data());
+    std::string page = fmt::format("<h2 id=\"p{}\">{}</h2>\n", number,
+                                   problems_.size() > 1 ? "The problem with the most trials" : "Verdict") +
+                       box(verdict_of(*chosen_)) + html_of(commands_of(*chosen_, database()));
+    std::string own = svg_of(best_so_far(*chosen_)) + "\n";
+    const HeatMap knobs = two_knobs(*chosen_);
+    if (!knobs.values.empty()) own += svg_of(knobs) + "\n";
+    if (problems_.size() == 1) own += charts();
+    page += side_by_side(own) + "<h3>Trials</h3>\n" + trial_table(*chosen_, rows);
+    return page + "<h3>The fastest kernel</h3>\n" + kernel(text);
+  }
+
+  /// Each folded, with its fastest trials.
+  std::string other_problems(std::size_t rows) const {
+    constexpr std::size_t most_trials = 10;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(rows, problems_.size()); ++i) {
+      const ProblemTrials& problem = problems_[i];
+      if (&problem == chosen_) continue;
+      // A link to what is folded unfolds it.
+      text += fmt::format("<details><summary>{}</summary><div id=\"p{}\">\n", escaped(problem.name), i) +
+              box(verdict_of(problem)) + html_of(commands_of(problem, database())) +
+              trial_table(problem, most_trials) + "</div></details>\n";
+    }
+    return text.empty() ? text : "<h2>The other problems</h2>\n" + text;
   }
 
   static std::string pane(const std::string& name, const std::string& text, std::size_t most) {
     if (text.empty()) return {};
     const bool cut = text.size() > most;
-    return fmt::format("<div><details open><summary>{}</summary><pre>{}{}</pre></details></div>\n",
-                       escaped(name), escaped(text.substr(0, most)), cut ? "\n… (cut here)" : "");
+    return fmt::format(
+        "<div><details open><summary>{}</summary><pre tabindex=\"0\">{}{}</pre></details></div>\n",
+        escaped(name), escaped(text.substr(0, most)), cut ? "\n… (cut here)" : "");
   }
 
   std::string kernel(std::size_t most) const {
@@ -227,37 +317,9 @@ class Page {
     return text;
   }
 
-  /// The device of `weft run` that measures as the record was measured; a modelled one is simulated.
-  static std::string device_of(const Record& record) {
-    if (record.measure == "cpu") return "cpu";
-    return record.measure == "gpu" ? "cuda" : "sim:" + record.target.name;
-  }
-
-  std::string commands() const {
-    if (chosen_->best == nullptr) return "# no trial was right";
-    const Record& best = chosen_->best->record;
-    if (!best.source.contains("weights")) return "# the records do not say where the weights are";
-    std::map<std::string, std::string> source = best.source;
-    source["format"] = best.pattern.kind;
-    source.erase("layer");  // a name, no flag
-    std::string flags;
-    for (const auto& [flag, value] : source) flags += fmt::format(" --{} {}", flag, quoted(value));
-    std::string text;
-    // A kernel for a GPU that ran on the CPU by its meaning has no command.
-    if (best.measure != "cpu" || !target_named(best.target.name).is_gpu())
-      text += fmt::format("weft run{} --recipe {} --target {} --device {}\n", flags, quoted(config_of(best)),
-                          best.target.name, device_of(best));
-    const auto trials = std::ranges::count_if(chosen_->trials, [&](const StoredRecord* stored) {
-      return stored->record.pattern.kind == best.pattern.kind;
-    });
-    return text + fmt::format("weft tune{} --target {} --measure {} --trials {} --db {}", flags,
-                              best.target.name, best.measure, trials,
-                              quoted(input_.files.empty() ? "trials.jsonl" : input_.files.front()));
-  }
-
   std::string data(std::size_t rows) const {
     Json json;
-    json["verdict"] = verdict();
+    json["verdict"] = verdict_of(*chosen_);
     json["files"] = input_.files;
     json["problems"] = Json::array();
     for (std::size_t i = 0; i < std::min(rows, problems_.size()); ++i) {
@@ -285,7 +347,7 @@ class Page {
       json["problems"].push_back(std::move(one));
     }
     json["trials"] = Json::array();
-    for (const StoredRecord* stored : shown_trials(rows)) {
+    for (const StoredRecord* stored : shown_trials(*chosen_, rows)) {
       const Record& record = stored->record;
       Json one{{"line", stored->line},
                {"format", record.pattern.kind},

@@ -26,9 +26,10 @@ struct PageInput {
   std::size_t most_bytes = 2'000'000;
 };
 
-/// The page: verdict, charts, the best of every problem, the trials of the problem with the most of them, its
-/// kernel, and all shown numbers once more as JSON in an element of the id "data". UserError where no record
-/// has the sizes of its problem.
+/// The page: the network, where the records name its layers; the best of every problem; charts; the verdict,
+/// trials and kernel of the problem with the most trials; those of the others, folded; what to type next; and
+/// all shown numbers once more as JSON in an element of the id "data". UserError where no record has the
+/// sizes of its problem.
 std::string page_of(const PageInput& input);
 
 }  // namespace weft::report

@@ -64,6 +64,16 @@ double Scale::at(double value) const {
   return (value - first) / (last - first);
 }
 
+std::vector<std::string> Scale::names() const {
+  constexpr int most_digits = 12;
+  std::vector<std::string> names;
+  for (const double tick : ticks) names.push_back(short_number(tick));
+  for (int digits = 4; digits <= most_digits && std::ranges::adjacent_find(names) != names.end(); ++digits) {
+    for (std::size_t i = 0; i < ticks.size(); ++i) names[i] = fmt::format("{:.{}g}", ticks[i], digits);
+  }
+  return names;
+}
+
 Scale scale_of(const std::vector<double>& values, bool logarithmic) {
   Scale scale;
   scale.logarithmic = logarithmic;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -19,6 +20,11 @@ std::string family_of(const ProblemTrials& problem) {
     return fmt::format("{}:{}", problem.summary.kept_of, problem.summary.of_group);
   if (problem.summary.group_rows > 0) return fmt::format("V = {}", problem.summary.group_rows);
   return problem.summary.convolution ? "convolution" : "unstructured";
+}
+
+/// In percent, as it is said of a problem: one place of layers that were pruned alike.
+double zeros_of(const ProblemTrials& problem) {
+  return std::round(1000 * (1 - problem.summary.density())) / 10;
 }
 
 Series& series_named(std::vector<Series>& all, const std::string& name) {
@@ -60,10 +66,21 @@ void thin(std::vector<Series>& all) {
   for (Series& series : all) series = thinned(std::move(series));
 }
 
+/// Those whose knobs the best one has.
+std::vector<const StoredRecord*> trials_of_best_recipe(const ProblemTrials& problem) {
+  std::vector<const StoredRecord*> trials;
+  if (problem.best == nullptr) return trials;
+  std::ranges::copy_if(problem.trials, std::back_inserter(trials), [&](const StoredRecord* stored) {
+    return stored->record.recipe == problem.best->record.recipe;
+  });
+  return trials;
+}
+
 /// The best time with each value of a knob, by the values.
-std::map<std::int64_t, double> best_by_value(const ProblemTrials& problem, const std::string& knob) {
+std::map<std::int64_t, double> best_by_value(const std::vector<const StoredRecord*>& trials,
+                                             const std::string& knob) {
   std::map<std::int64_t, double> best;
-  for (const StoredRecord* stored : problem.trials) {
+  for (const StoredRecord* stored : trials) {
     const std::optional<double> time = stored->record.time_of_correct();
     const auto value = stored->record.config.find(knob);
     if (!time || value == stored->record.config.end()) continue;
@@ -74,14 +91,14 @@ std::map<std::int64_t, double> best_by_value(const ProblemTrials& problem, const
 }
 
 /// Those whose values make the largest difference to the best time, with two values or more.
-std::vector<std::string> knobs_that_matter(const ProblemTrials& problem) {
+std::vector<std::string> knobs_that_matter(const std::vector<const StoredRecord*>& trials) {
   std::set<std::string> knobs;
-  for (const StoredRecord* stored : problem.trials) {
+  for (const StoredRecord* stored : trials) {
     for (const auto& [knob, value] : stored->record.config) knobs.insert(knob);
   }
   std::vector<std::pair<double, std::string>> ranked;
   for (const std::string& knob : knobs) {
-    const std::map<std::int64_t, double> best = best_by_value(problem, knob);
+    const std::map<std::int64_t, double> best = best_by_value(trials, knob);
     if (best.size() < 2) continue;
     double least = best.begin()->second, most = least;
     for (const auto& [value, time] : best) {
@@ -96,8 +113,8 @@ std::vector<std::string> knobs_that_matter(const ProblemTrials& problem) {
   return names;
 }
 
-std::string word_of(const ProblemTrials& problem, const std::string& knob, std::int64_t value) {
-  const Configuration one{problem.trials.front()->record.recipe, {{knob, value}}};
+std::string word_of(const std::string& recipe, const std::string& knob, std::int64_t value) {
+  const Configuration one{recipe, {{knob, value}}};
   const std::string text = one.text();
   const std::size_t equals = text.find('=');
   return equals == std::string::npos ? std::to_string(value) : text.substr(equals + 1);
@@ -112,16 +129,15 @@ Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems) {
               .logarithmic_y = true,
               .marks = {{1, true, "dense is as fast"}},
               .most_x = 100};
-  bool of_libraries = true;
   for (const ProblemTrials& problem : problems) {
     const std::optional<double> ratio = problem.speed_up();
-    if (!ratio) continue;
-    of_libraries = of_libraries && problem.dense->whose == BaselineOf::library;
+    // To be faster than weft's own dense kernel says nothing of what a user has.
+    if (!ratio || problem.dense->whose == BaselineOf::weft) continue;
+    if (problem.dense->whose == BaselineOf::model) chart.y_label = "modelled dense time / best time";
     series_named(chart.series, family_of(problem))
-        .points.push_back({100 * (1 - problem.summary.density()), *ratio,
+        .points.push_back({zeros_of(problem), *ratio,
                            fmt::format("{}: {:.2f}x, beside {}", problem.name, *ratio, problem.dense->name)});
   }
-  if (!of_libraries) chart.y_label = "dense time (some modelled, or of weft's own kernels) / best time";
   std::ranges::sort(chart.series, {}, by_name);
   thin(chart.series);
   return chart;
@@ -137,7 +153,7 @@ Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems) {
   for (const ProblemTrials& problem : problems) {
     const std::optional<double> ratio = problem.speed_up();
     if (!ratio) continue;
-    const double zero = std::round(1000 * (1 - problem.summary.density())) / 10;
+    const double zero = zeros_of(problem);
     Ratios& ratios = found[recipe_of(problem)][zero];
     ratios.logarithms += std::log(*ratio);
     ++ratios.count;
@@ -205,10 +221,8 @@ Chart roofline(const std::vector<ProblemTrials>& problems) {
 }
 
 Chart best_so_far(const ProblemTrials& problem) {
-  Chart chart{.title = "Best time so far, " + problem.name,
-              .x_label = "trial",
-              .y_label = "microseconds",
-              .logarithmic_y = true};
+  Chart chart{
+      .title = "Best time so far", .x_label = "trial", .y_label = "microseconds", .logarithmic_y = true};
   Series trials{"trials", Series::Kind::points, {}}, best{"best so far", Series::Kind::steps, {}};
   double number = 0;
   for (const StoredRecord* stored : problem.trials) {
@@ -229,19 +243,19 @@ Chart best_so_far(const ProblemTrials& problem) {
 }
 
 HeatMap two_knobs(const ProblemTrials& problem) {
-  HeatMap map{.title = "Best time by two knobs, " + problem.name,
-              .x_label = {},
-              .y_label = {},
-              .label = "microseconds"};
-  const std::vector<std::string> knobs = knobs_that_matter(problem);
+  HeatMap map{.title = "Best time by two knobs", .x_label = {}, .y_label = {}, .label = "microseconds"};
+  const std::vector<const StoredRecord*> trials = trials_of_best_recipe(problem);
+  const std::vector<std::string> knobs = knobs_that_matter(trials);
   if (knobs.size() < 2) return map;
+  const std::string& recipe = problem.best->record.recipe;
+  map.title += " of " + recipe;
   map.x_label = knobs[0];
   map.y_label = knobs[1];
-  const auto columns = best_by_value(problem, knobs[0]), rows = best_by_value(problem, knobs[1]);
-  for (const auto& [value, time] : columns) map.columns.push_back(word_of(problem, knobs[0], value));
-  for (const auto& [value, time] : rows) map.rows.push_back(word_of(problem, knobs[1], value));
+  const auto columns = best_by_value(trials, knobs[0]), rows = best_by_value(trials, knobs[1]);
+  for (const auto& [value, time] : columns) map.columns.push_back(word_of(recipe, knobs[0], value));
+  for (const auto& [value, time] : rows) map.rows.push_back(word_of(recipe, knobs[1], value));
   map.values.resize(columns.size() * rows.size());
-  for (const StoredRecord* stored : problem.trials) {
+  for (const StoredRecord* stored : trials) {
     const std::optional<double> time = stored->record.time_of_correct();
     const KnobValues& config = stored->record.config;
     if (!time || !config.contains(knobs[0]) || !config.contains(knobs[1])) continue;
@@ -260,7 +274,7 @@ Bars failures(const std::vector<ProblemTrials>& problems) {
     for (const StoredRecord* stored : problem.trials) counts[stored->record.status] += 1;
   }
   Bars bars{.title = "How trials ended", .label = "trials"};
-  for (const auto& [status, count] : counts) bars.bars.emplace_back(weft::name_of(status), count);
+  for (const auto& [status, count] : counts) bars.bars.push_back({std::string(weft::name_of(status)), count});
   return bars;
 }
 
@@ -276,7 +290,9 @@ Chart predicted_against_measured(const std::vector<ProblemTrials>& problems) {
     for (const StoredRecord* stored : problem.trials) {
       const std::optional<double> time = stored->record.time_of_correct();
       const std::optional<double> predicted = stored->record.predicted_microseconds;
-      if (time && predicted && *predicted > 0) points.points.push_back({*predicted, *time, problem.name});
+      // A modelled time is no measured one.
+      if (time && predicted && *predicted > 0 && stored->record.measure != "model")
+        points.points.push_back({*predicted, *time, problem.name});
     }
   }
   chart.series = {thinned(std::move(points))};

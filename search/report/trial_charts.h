@@ -9,7 +9,8 @@
 
 namespace weft::report {
 
-/// Dense time over the best time, a series for each V or format; at 1 both are equally fast.
+/// Dense time over the best time, a series for each V or format; at 1 both are equally fast. Without those
+/// that only weft's own dense kernel was measured beside.
 Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems);
 /// The geometric mean of it at each sparsity, a line for each recipe and V.
 Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems);
@@ -21,7 +22,7 @@ Chart best_so_far(const ProblemTrials& problem);
 HeatMap two_knobs(const ProblemTrials& problem);
 /// Trials that came to nothing, by the word of the record.
 Bars failures(const std::vector<ProblemTrials>& problems);
-/// Of all right trials that had a prediction.
+/// Of all right trials that had a prediction and were timed.
 Chart predicted_against_measured(const std::vector<ProblemTrials>& problems);
 
 }  // namespace weft::report

@@ -20,12 +20,26 @@ std::string name_of(const ProblemSummary& problem, const std::string& kernel) {
   return kernel == "spmm" ? name : kernel + " " + name;
 }
 
+void lend_dense(std::vector<ProblemTrials>& problems) {
+  std::map<std::string, Baseline> measured;
+  const auto key_of = [](const ProblemTrials& problem) {
+    Record record = problem.trials.front()->record;
+    record.pattern = {};
+    return record.problem_key();
+  };
+  for (const ProblemTrials& problem : problems) {
+    if (problem.dense && problem.dense->whose == BaselineOf::library)
+      measured.try_emplace(key_of(problem), *problem.dense);
+  }
+  for (ProblemTrials& problem : problems) {
+    if (problem.dense) continue;
+    const auto found = measured.find(key_of(problem));
+    if (found != measured.end()) problem.dense = found->second;
+  }
+}
+
 void compare_with_dense(ProblemTrials& problem) {
   const Target& target = target_named(problem.trials.front()->record.target.name);
-  for (const StoredRecord* stored : problem.trials) {
-    const Baseline* dense = dense_beside(stored->record);
-    if (dense != nullptr && !problem.dense) problem.dense = *dense;
-  }
   if (problem.best == nullptr) return;
   const Record& best = problem.best->record;
   if (target.is_gpu()) {
@@ -50,9 +64,13 @@ void describe(ProblemTrials& problem) {
   });
   if (!one_format) named.group_rows = named.kept_of = 0;
   problem.name = name_of(named, first.kernel);
-  if (const auto layer = first.source.find("layer"); layer != first.source.end())
-    problem.name = layer->second + ": " + problem.name;
-  compare_with_dense(problem);
+  for (const StoredRecord* stored : problem.trials) {
+    if (stored->record.source.contains("layer")) problem.of_layer = stored;
+    const Baseline* dense = dense_beside(stored->record);
+    if (dense != nullptr && !problem.dense) problem.dense = *dense;
+  }
+  if (problem.of_layer != nullptr)
+    problem.name = problem.of_layer->record.source.at("layer") + ": " + problem.name;
 }
 
 /// Whether a report can say anything of it.
@@ -89,6 +107,8 @@ std::vector<ProblemTrials> problems_of(std::span<const StoredRecord> records) {
     if (time && (!problem.best_time() || *time < *problem.best_time())) problem.best = &stored;
   }
   for (ProblemTrials& problem : problems) describe(problem);
+  lend_dense(problems);
+  for (ProblemTrials& problem : problems) compare_with_dense(problem);
   return problems;
 }
 

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/search/network/made_network.h>
-#include <weft/search/report/page.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/model.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/tool/report.h>
 #include <weft/search/tool/searching.h>
 
 #include <filesystem>
@@ -32,22 +32,23 @@ int run(const DemoModel& options) {
     tune.path = (fs::path(options.out) / "network").string();
     write_made_network(tune.path);
     fmt::print(
-        "No network given: {} is a pruned bottleneck and a pruned transformer block that weft makes.\n\n",
+        "No network given: {} is a pruned bottleneck and a pruned transformer block that weft makes.\n",
         tune.path);
   }
   const std::optional<std::string> gpu = target_of_any_gpu();
+  fmt::print(
+      "Kernels for its layers are searched for on the {}, --budget {}; a report and a package follow.\n\n",
+      gpu ? "GPU" : "CPU", options.budget);
+  std::fflush(stdout);
   tune.columns = options.columns;
   tune.budget = options.budget;
   tune.measure = gpu ? "gpu" : "cpu";
   tune.database = (fs::path(options.out) / "trials.jsonl").string();
   const int code = tune_model(tune);
   if (code != exit_ok && code != exit_no_gain) return code;
-  report::PageInput page;
-  page.files = {tune.database};
-  page.records = records_of_files(page.files);
   const std::string report = (fs::path(options.out) / "report.html").string();
-  write_bytes(report, report::page_of(page));
-  fmt::print("\nreport: {}\n", report);
+  write_bytes(report, page_of_databases({tune.database}));
+  fmt::print("\nreport: {}, for a browser\n", report);
   if (code == exit_no_gain) return code;
   ExportModel exported;
   exported.path = tune.path;

@@ -5,6 +5,7 @@
 #include <weft/dsl/processors.h>
 #include <weft/search/network/network_plan.h>
 #include <weft/search/network/network_tuning.h>
+#include <weft/search/report/network_part.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/model.h>
@@ -68,6 +69,15 @@ class Notes {
   std::vector<std::string> sentences_;
 };
 
+/// On a processor also which libraries there may be.
+std::string why_no_verdict(const ClassTimes& one) {
+  const std::string& why = one.verdict->standing->why_none;
+  if (one.best->measure != "cpu" || one.verdict->dense->whose != BaselineOf::weft) return why;
+  return why +
+         ": products are compared with oneDNN, MKL, OpenBLAS or BLIS, convolutions with oneDNN 3, where the "
+         "loader finds them";
+}
+
 std::string verdict_of_class(const ClassTimes& one, Notes& notes) {
   if (!one.verdict) return "no kernel" + notes.mark(one.failure);
   if (!one.verdict->standing) return "no verdict" + notes.mark("nothing dense to compare with");
@@ -75,7 +85,7 @@ std::string verdict_of_class(const ClassTimes& one, Notes& notes) {
   switch (standing.winner) {
     case Faster::kernel: return fmt::format("{:.2f} times faster{}", standing.ratio, notes.mark(one.failure));
     case Faster::dense: return "stay dense" + notes.mark(one.failure);
-    default: return "no verdict" + notes.mark(standing.why_none);
+    default: return "no verdict" + notes.mark(why_no_verdict(one));
   }
 }
 
@@ -86,38 +96,17 @@ std::string kernel_of_class(const ClassTimes& one) {
   return fastest.substr(0, fastest.find(':')) + " in " + one.verdict->format;
 }
 
-/// A network's sums at one number of columns, microseconds.
-struct Sum {
-  double dense = 0, chosen = 0;
-  std::size_t faster = 0, dense_layers = 0;
-  std::size_t unknown = 0;  ///< layers of classes of which the dense time is not known
-};
-
-/// By the columns that linear layers have; what has columns of its own, convolutions, is in every sum.
-std::map<std::int64_t, Sum> sums_of(const Network& network, const NetworkTimes& times) {
-  const auto is_convolution = [&](const ClassTimes& one) {
-    return network.layers()[one.layers.representative()].convolution.has_value();
-  };
-  std::map<std::int64_t, Sum> sums;
+std::map<std::int64_t, report::NetworkSum> sums_of(const Network& network, const NetworkTimes& times) {
+  std::vector<report::LayerTimes> layers;
   for (const ClassTimes& one : times.classes) {
-    if (!is_convolution(one)) sums[one.n];
+    const NetworkLayer& layer = network.layers()[one.layers.representative()];
+    report::LayerTimes& all = layers.emplace_back(layer.name, layer.convolution ? 0 : one.n);
+    all.layers = one.layers.layers.size();
+    all.dense = one.dense_time();
+    if (!one.stays_dense()) all.sparse = one.chosen_time();
+    if (one.verdict && one.verdict->standing) all.winner = one.verdict->standing->winner;
   }
-  if (sums.empty()) sums[0];
-  for (const ClassTimes& one : times.classes) {
-    for (auto& [n, sum] : sums) {
-      if (!is_convolution(one) && one.n != n) continue;
-      const auto dense = one.dense_time();
-      const std::size_t count = one.layers.layers.size();
-      if (!dense) {
-        sum.unknown += count;
-        continue;
-      }
-      sum.dense += *dense;
-      sum.chosen += one.chosen_time().value_or(*dense);
-      (one.stays_dense() ? sum.dense_layers : sum.faster) += count;
-    }
-  }
-  return sums;
+  return report::sums_of(layers);
 }
 
 void print(const Network& network, const NetworkTimes& times) {
@@ -135,19 +124,7 @@ void print(const Network& network, const NetworkTimes& times) {
   }
   fmt::print("{}\n", table.text());
   notes.print();
-  for (const auto& [n, sum] : sums_of(network, times)) {
-    const std::string at = n > 0 ? fmt::format("n {}: ", n) : std::string();
-    if (sum.dense <= 0) {
-      fmt::print("{}no dense time to compare with\n", at);
-      continue;
-    }
-    fmt::print(
-        "{}pruned layers dense {}, with the faster of both {}: {:.2f} times; {} faster sparse, {} stay "
-        "dense{}\n",
-        at, text_of_microseconds(sum.dense), text_of_microseconds(sum.chosen), sum.dense / sum.chosen,
-        sum.faster, sum.dense_layers,
-        sum.unknown > 0 ? fmt::format(", {} without a dense time", sum.unknown) : "");
-  }
+  fmt::print("{}", report::text_of(sums_of(network, times)));
 }
 
 nlohmann::ordered_json json_of(const Network& network, const NetworkTimes& times) {
@@ -178,8 +155,9 @@ nlohmann::ordered_json json_of(const Network& network, const NetworkTimes& times
     document["sums"].push_back({{"n", n},
                                 {"dense_us", sum.dense},
                                 {"chosen_us", sum.chosen},
-                                {"faster", sum.faster},
+                                {"faster", sum.sparse_layers},
                                 {"stay_dense", sum.dense_layers},
+                                {"undecided", sum.undecided},
                                 {"unknown", sum.unknown}});
   return document;
 }
@@ -280,8 +258,10 @@ int tune_model(const TuneModel& given) {
       return static_cast<int>(exit_interrupted);
     }
     const auto sums = sums_of(network, times);
-    const bool gains = std::ranges::any_of(sums, [](const auto& one) { return one.second.faster > 0; });
-    return static_cast<int>(gains ? exit_ok : exit_no_gain);
+    const bool gains =
+        std::ranges::any_of(sums, [](const auto& one) { return one.second.sparse_layers > 0; });
+    const bool loses = std::ranges::any_of(sums, [](const auto& one) { return one.second.dense_layers > 0; });
+    return static_cast<int>(loses && !gains ? exit_no_gain : exit_ok);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/tool/report.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/trials/verdict.h>
 
@@ -68,26 +69,30 @@ int run(const ReportVerb& options) {
   require_place_for("--out", options.output);
   require_apart_from("--out", options.output, files_read("--db", options.databases));
   require_ending("--out", options.output, "a page is written as HTML", {".html", ".htm"});
-  report::PageInput page;
-  page.files = options.databases;
-  page.records = of_option("--db", [&] { return records_of_files(options.databases); });
-  const std::vector<report::ProblemTrials> problems = report::problems_of(page.records);
-  const report::ProblemTrials* chosen = report::most_tried(problems);
-  if (!options.no_kernel && chosen != nullptr && chosen->best != nullptr) add_kernel(page, *chosen);
-  const std::string text = report::page_of(page);
+  const std::string text = page_of_databases(options.databases, !options.no_kernel);
   write_bytes(options.output, text);
-  fmt::print(stderr, "wrote {}, {} KB: {} trials of {} problems\n", options.output, text.size() / 1024,
-             page.records.size(), problems.size());
+  fmt::print(stderr, "wrote {}, {} KB\n", options.output, text.size() / 1024);
   return exit_ok;
 }
 
 }  // namespace
 
+std::string page_of_databases(const std::vector<std::string>& paths, bool with_kernel) {
+  report::PageInput page;
+  page.files = paths;
+  page.records = of_option("--db", [&] { return records_of_files(paths); });
+  const std::vector<report::ProblemTrials> problems = report::problems_of(page.records);
+  const report::ProblemTrials* chosen = report::most_tried(problems);
+  if (with_kernel && chosen != nullptr && chosen->best != nullptr) add_kernel(page, *chosen);
+  return report::page_of(page);
+}
+
 void add_report(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<ReportVerb>(
       app, action, "report", "one HTML page about measured trials",
-      "Verdict, speed-up over sparsity, roofline, best so far, two knobs, failures, predicted against\n"
-      "measured, the fastest schedule beside its program and source. It opens from disk, loads nothing.\n"
+      "What a network gains, layer by layer; the best of every problem; speed-up over sparsity, roofline,\n"
+      "predicted against measured; verdict, trials, the fastest schedule beside its program and source;\n"
+      "commands for what comes next. It opens from disk, loads nothing.\n"
       "Example: weft report --db trials.jsonl -o report.html",
       run);
   begin_group(verb, "Problem");

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/report/commands.h>
+#include <weft/search/report/network_part.h>
 #include <weft/search/report/page.h>
+#include <weft/search/report/page_table.h>
 #include <weft/search/report/trial_charts.h>
 
 #include <cmath>
@@ -97,6 +100,12 @@ TEST(Scale, marks_are_one_two_and_five) {
   }
 }
 
+TEST(Scale, names_of_marks_tell_them_apart) {
+  EXPECT_THAT(scale_of({89.99, 90.01}, false).names(),
+              ElementsAre("89.99", "89.995", "90", "90.005", "90.01"));
+  EXPECT_THAT(scale_of({0, 10}, false).names(), ElementsAre("0", "2", "4", "6", "8", "10"));
+}
+
 TEST(Chart, every_string_is_escaped) {
   EXPECT_EQ(escaped("<a href='x' & \"y\">\x01"), "&lt;a href=&#39;x&#39; &amp; &quot;y&quot;&gt; ");
   const std::string bad = "<script>&\"'";
@@ -106,8 +115,15 @@ TEST(Chart, every_string_is_escaped) {
                                   .series = {{bad, Series::Kind::points, {{1, 1, bad}, {2, 2, bad}}},
                                              {bad + "2", Series::Kind::steps, {{1, 1, bad}, {2, 3, bad}}}},
                                   .marks = {{1.5, true, bad}, {1.5, false, bad}}}));
-  expect_well_formed(svg_of(Bars{bad, bad, {{bad, 3}}}));
+  expect_well_formed(svg_of(Bars{bad, bad, {Bar{bad, 3.0, bad}, Bar{bad + bad + bad + bad, {}, bad}}, 1}));
   expect_well_formed(svg_of(HeatMap{bad, bad, bad, bad, {bad, "b"}, {bad}, {1.0, 2.0}}));
+}
+
+/// What is behind the last letter that fits is cut, never within a letter.
+TEST(Chart, of_a_long_name_the_end_is_shown) {
+  const std::string svg = svg_of(Bars{"t", "l", {Bar{"äääääääääääääääääääääää.block.7.projection", 2.0}}});
+  EXPECT_THAT(svg, HasSubstr(".block.7.projection<"));
+  EXPECT_THAT(svg, testing::ContainsRegex(">…(ä)*\\.block"));
 }
 
 TEST(Chart, nothing_to_draw_is_said) {
@@ -145,8 +161,11 @@ TEST(TrialCharts, show_what_was_measured) {
   EXPECT_EQ(map.values[0], 9);
 
   const Bars bars = failures(problems);
-  EXPECT_THAT(bars.bars, ElementsAre(testing::Pair("correct", 17), testing::Pair("constraints", 1),
-                                     testing::Pair("correctness", 1)));
+  const auto counted = [](const char* name, double count) {
+    return testing::AllOf(testing::Field(&Bar::name, name), testing::Field(&Bar::value, count));
+  };
+  EXPECT_THAT(bars.bars,
+              ElementsAre(counted("correct", 17), counted("constraints", 1), counted("correctness", 1)));
   EXPECT_EQ(predicted_against_measured(problems).series[0].points.size(), 17U);
   // No kernel is above the roof.
   const Chart roof = roofline(problems);
@@ -182,8 +201,11 @@ TEST(Page, says_that_no_library_was_measured) {
   EXPECT_THAT(page,
               HasSubstr("no verdict: no library was measured; 2.86 times faster than weft&#39;s own dense"));
   EXPECT_THAT(page, HasSubstr("\"winner\":\"none\""));
-  EXPECT_THAT(page, HasSubstr("+: weft's own dense kernel; no library was measured."));
+  EXPECT_THAT(page, HasSubstr("<td>no&nbsp;verdict&nbsp;[1]</td>"));
+  EXPECT_THAT(page, HasSubstr("[1] no library was measured.</p>"));
   EXPECT_THAT(page, Not(HasSubstr("against dense: 2.86x faster")));
+  EXPECT_THAT(page, Not(HasSubstr("times faster</th>"))) << "than what nobody has";
+  EXPECT_TRUE(speed_up_over_sparsity(problems_of(input.records)).series.empty());
 }
 
 TEST(Page, formats_of_one_matrix_are_one_problem_drawn_as_its_best) {
@@ -218,10 +240,15 @@ TEST(Page, is_self_contained_and_its_data_reads_back) {
   EXPECT_THAT(page, Not(HasSubstr("https:")));
   EXPECT_THAT(page, Not(HasSubstr("alert('x')")));
   for (const char* part :
-       {"Verdict", "Speed-up over dense", "Roofline", "Best time so far", "Best time by two knobs",
-        "How trials ended", "Predicted against measured", "The chosen schedule",
+       {"The best of every problem", "Roofline", "Best time so far", "Best time by two knobs of shfl_bw",
+        "How trials ended", "Predicted against measured", "The fastest kernel", "The other problems",
         "if (a &lt; b &amp;&amp; c &gt; d) {}", "prefers-color-scheme:dark", "2.86x faster than cuBLAS f16"})
     EXPECT_THAT(page, HasSubstr(part));
+  EXPECT_THAT(page, Not(HasSubstr("by sparsity"))) << "one sparsity alone";
+  for (const char* number : {"0", "1"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<a href=\"#p") + number + "\">"));
+    EXPECT_THAT(page, HasSubstr(std::string(" id=\"p") + number + "\">"));
+  }
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
   const std::size_t from = page.find(begin) + begin.size(), to = page.find("</script>", from);
   const nlohmann::json data = nlohmann::json::parse(page.substr(from, to - from));
@@ -255,23 +282,125 @@ TEST(Page, refuses_records_without_problems) {
   EXPECT_THROW(page_of(input), UserError);
 }
 
-TEST(Report, OfANetworkBeginsWithItsLayers) {
-  std::vector<StoredRecord> all = trials();
-  for (StoredRecord& stored : all) {
-    stored.record.source = {{"layer", stored.record.problem.size("N") == 256 ? "block.up" : "block.<down>"},
-                            {"weights", "model.safetensors"},
-                            {"op", "spmm"},
-                            {"n", "256"}};
-    stored.record.pattern.hash += stored.record.source["layer"];
-  }
+TEST(Page, of_one_problem_has_its_verdict_first_and_no_table_of_all) {
   PageInput input;
-  input.records = all;
+  const std::vector<StoredRecord> all = trials();
+  input.records.assign(all.begin(), all.begin() + 9);
+  const std::string page = page_of(input);
+  EXPECT_THAT(page, HasSubstr("<h2 id=\"p0\">Verdict</h2>"));
+  EXPECT_THAT(page, Not(HasSubstr("The best of every problem")));
+  EXPECT_THAT(page, Not(HasSubstr("The other problems")));
+  EXPECT_THAT(page, HasSubstr("9 trials of 1 problem, measured on NVIDIA &lt;H200&gt;"));
+}
+
+TEST(PageTable, leaves_out_columns_with_nothing_in_them) {
+  PageTable table("a & b", {{"first"}, {"second", PageTable::Kind::number}, {"third"}});
+  table.row({"1", "", "x"});
+  table.row({"", "", "y"});
+  const std::string html = table.html();
+  expect_well_formed(html);
+  EXPECT_THAT(html, HasSubstr("<th>first</th><th>third</th>"));
+  EXPECT_THAT(html, HasSubstr("<tr><td>-</td><td>y</td></tr>"));
+  EXPECT_THAT(html, HasSubstr("tabindex=\"0\" role=\"region\" aria-label=\"a &amp; b\""));
+}
+
+TEST(Commands, make_a_problem_again_and_search_on) {
+  std::vector<StoredRecord> all = trials();
+  all.resize(9);
+  EXPECT_TRUE(commands_of(problems_of(all)[0], "t.jsonl").empty()) << "nobody says where the weights are";
+  for (StoredRecord& stored : all)
+    stored.record.source = {{"weights", "it's.npy"}, {"format", "csr"}, {"n", "256"}, {"layer", "fc1"},
+                            {"network", "net.onnx"}, {"layers", "3"},   {"like", "a"}};
+  const std::vector<Command> commands = commands_of(problems_of(all)[0], "my trials.jsonl");
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_EQ(commands[0].line,
+            "weft run --format shfl_bw:V=64 --n 256 --weights 'it'\\''s.npy' --recipe "
+            "shfl_bw:instruction=wgmma,stages=4,tile_n=64 --target sm_90a --device cuda");
+  EXPECT_EQ(commands[1].line,
+            "weft tune --n 256 --weights 'it'\\''s.npy' --target sm_90a --measure gpu --trials 18 --db "
+            "'my trials.jsonl'");
+}
+
+/// Two layers that are alike, of which one was searched for, run five times; a third is alone.
+std::vector<StoredRecord> trials_of_a_network() {
+  std::vector<StoredRecord> all;
+  const auto add = [&](const std::string& layer, std::int64_t n, double time) {
+    StoredRecord& stored = all.emplace_back(trial(n, 64, 2, time));
+    stored.record.pattern.hash = layer;
+    stored.record.source = {{"layer", layer},         {"weights", "net/model.safetensors"},
+                            {"tensor", layer},        {"op", "spmm"},
+                            {"n", std::to_string(n)}, {"network", "net"},
+                            {"columns", "256"}};
+  };
+  add("block.up", 256, 4);
+  all.back().record.source["layers"] = "2";
+  all.back().record.source["calls"] = "5";
+  add("block.<out>", 256, 25);
+  add("other.up", 256, 6);
+  all.back().record.source["like"] = "block.up";
+  all.back().record.baselines.clear();
+  return all;
+}
+
+TEST(Network, layers_that_are_alike_count_as_often_as_they_run) {
+  std::vector<StoredRecord> all = trials_of_a_network();
+  const std::vector<ProblemTrials> problems = problems_of(all);
+  EXPECT_DOUBLE_EQ(problems[2].speed_up().value(), 20.0 / 6) << "dense of the same sizes";
+  const std::vector<LayerTimes> layers = layers_of(problems);
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_EQ(layers[0].layers, 2U);
+  EXPECT_DOUBLE_EQ(layers[0].dense.value(), 100);
+  EXPECT_DOUBLE_EQ(layers[0].sparse.value(), 25);
+  EXPECT_EQ(layers[1].winner, Faster::dense);
+  EXPECT_EQ(text_of(sums_of(layers)),
+            "n 256: pruned layers dense 120.00 us, with the faster of both 45.00 us: 2.67 times; 2 faster "
+            "sparse; 1 stay dense\n");
+  // A kernel that is wrong for one of them leaves that one dense.
+  all.back().record.status = TrialStatus::correctness;
+  EXPECT_DOUBLE_EQ(layers_of(problems_of(all))[0].sparse.value(), 60);
+}
+
+TEST(Network, what_no_library_was_measured_for_is_not_counted) {
+  const std::vector<LayerTimes> layers{
+      {.name = "fc", .n = 8, .layers = 3, .dense = 30, .sparse = 25},
+      {.name = "fc", .n = 64, .layers = 3, .sparse = 25},
+      {.name = "conv", .layers = 2, .sparse = 7},
+  };
+  EXPECT_EQ(
+      text_of(sums_of(layers)),
+      "n 8: pruned layers dense 30.00 us, with the faster of both 30.00 us: 1.00 times; 0 faster sparse; "
+      "3 without a verdict, taken as dense; 2 not counted, without a library's dense time\n"
+      "n 64: no verdict on 5 layers: no library's dense time to compare with\n");
+  const std::vector<Bars> bars = speed_ups_of(layers);
+  ASSERT_EQ(bars.size(), 3U);
+  EXPECT_EQ(bars[0].title, "Convolutions");
+  EXPECT_EQ(bars[0].bars[0].text, "no library; 7.00 us");
+  EXPECT_EQ(bars[1].bars[0].name, "fc, 3 alike");
+  EXPECT_EQ(bars[1].bars[0].look, Bar::Look::faint);
+}
+
+TEST(Network, of_many_layers_those_that_take_longest_have_a_bar) {
+  std::vector<LayerTimes> layers;
+  for (int i = 0; i < 150; ++i)
+    layers.push_back({.name = std::to_string(i), .n = 8, .dense = 1 + i, .sparse = 1});
+  const std::vector<Bars> bars = speed_ups_of(layers);
+  ASSERT_EQ(bars.size(), 1U);
+  EXPECT_EQ(bars[0].title, "Linear layers, n = 8, the 40 of 150 that take longest");
+  ASSERT_EQ(bars[0].bars.size(), 40U);
+  EXPECT_EQ(bars[0].bars[0].name, "149");
+}
+
+TEST(Report, OfANetworkBeginsWithItsLayers) {
+  PageInput input;
+  input.records = trials_of_a_network();
   const std::string page = page_of(input);
   const std::size_t body = page.find("<body>");
   expect_well_formed(page.substr(body, page.find("</body>") + 7 - body));
   EXPECT_THAT(page, HasSubstr("<h2>The network</h2>"));
-  EXPECT_THAT(page, HasSubstr("Speed-up over dense, a bar a layer"));
-  EXPECT_THAT(page, HasSubstr("block.up: "));
+  EXPECT_THAT(page, HasSubstr("Linear layers, n = 256"));
+  EXPECT_THAT(page, HasSubstr("block.&lt;out&gt;: "));
+  EXPECT_THAT(page, HasSubstr("weft model tune net --n 256 --target sm_90a --measure gpu --budget 10m"));
+  EXPECT_THAT(page, HasSubstr("weft model export net --n 256 --archs sm_90a"));
   EXPECT_THAT(page, Not(HasSubstr("--layer"))) << "commands run as they stand";
   input.records = trials();
   EXPECT_THAT(page_of(input), Not(HasSubstr("The network")));

@@ -45,6 +45,12 @@ TEST_F(ModelVerb, TunesANetworkAndExportsIt) {
   const VerbAnswer answer = call_weft(tune);
   EXPECT_TRUE(answer.code == 0 || answer.code == 6) << answer.errors;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("a.fc1"), HasSubstr("conv"), HasSubstr("pruned layers dense")));
+  const VerbAnswer report = call_weft({"report", "--db", path("t.jsonl"), "-o", path("report.html")});
+  EXPECT_EQ(report.code, 0) << report.errors;
+  std::ifstream page(path("report.html"));
+  const std::string text((std::istreambuf_iterator<char>(page)), {});
+  EXPECT_THAT(text, AllOf(HasSubstr("<h2>The network</h2>"), HasSubstr("weft model tune " + path() + " --"),
+                          Not(HasSubstr("could not be made again"))));
   const VerbAnswer exported = call_weft({"model", "export", path(), "--db", path("t.jsonl"), "--all",
                                          "--name", "net", "-o", path("package"), "--archs", "x86-64-v3"});
   EXPECT_EQ(exported.code, 0) << exported.errors;
