@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/search/measure/operands.h>
+#include <weft/search/measure/product_sample.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/measure/verify.h>
 #include <weft/search/records/recorded_problem.h>
@@ -25,6 +26,16 @@ const TensorAccess& factor_of(const Algorithm& algorithm, std::size_t operand) {
 Array transposed(const Array& matrix) {
   const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
   return channels_last(matrix, 1, rows, columns).reshaped({columns, rows});
+}
+
+/// The first element that still has the bits that outputs have before a launch.
+std::optional<std::int64_t> first_not_written(const Array& output) {
+  const std::size_t width = size_of(output.dtype());
+  for (std::int64_t i = 0; i < output.size(); ++i) {
+    const std::byte* bytes = output.data() + static_cast<std::size_t>(i) * width;
+    if (std::all_of(bytes, bytes + width, [](std::byte each) { return each == std::byte{0xFF}; })) return i;
+  }
+  return std::nullopt;
 }
 
 Record::Pattern pattern_of(const WeightMatrix& matrix) {
@@ -158,9 +169,15 @@ OutputCheck::OutputCheck(TrialProblem& problem, double budget)
     checker_.emplace(*workload_, budget);
     return;
   }
-  weights_ = std::make_shared<const SparseTensor>(pack(*problem.what.matrix, formats::csr()));
-  reference_ = reference(problem.what.algorithm, weights_.get(), problem.arguments());
+  if (auto sample = ProductSample::of(problem, budget))
+    sample_ = std::make_unique<ProductSample>(std::move(*sample));
+  const WeightMatrix& matrix = sample_ ? sample_->matrix() : *problem.what.matrix;
+  weights_ = std::make_shared<const SparseTensor>(pack(matrix, formats::csr()));
+  reference_ = sample_ ? reference(sample_->algorithm(), weights_.get(), sample_->arguments())
+                       : reference(problem.what.algorithm, weights_.get(), problem.arguments());
 }
+
+OutputCheck::~OutputCheck() = default;
 
 OutputCheck::Found OutputCheck::check(const Array& output) const {
   if (checker_) {
@@ -168,6 +185,13 @@ OutputCheck::Found OutputCheck::check(const Array& output) const {
     const Check found =
         checker_->check(problem_->has_output_across() ? transposed(output) : output, arithmetic, true);
     return {{found.relative, 0, found.rows, found.against_trusted}, found.reason};
+  }
+  if (sample_) {
+    const Verification found = verify(sample_->algorithm(), sample_->of_output(output), *reference_);
+    std::string reason = found.passed ? std::string() : found.text();
+    if (const auto place = first_not_written(output); found.passed && place)
+      reason = fmt::format("element {} of the output was not written", *place);
+    return {{found.difference.relative, found.difference.largest_scaled, sample_->rows(), false}, reason};
   }
   const Verification found = verify(problem_->what.algorithm, output, *reference_);
   return {{found.difference.relative, found.difference.largest_scaled, problem_->what.matrix->rows, false},

@@ -55,11 +55,17 @@ void set_format(Record& record, const Format& format);
 /// The hash of where entries stand, not of their values.
 std::string hash_of_pattern(const WeightMatrix& matrix);
 
+class ProductSample;
+
 /// Compares outputs of one problem with the f64 reference: of plain products that are large a sample of rows,
-/// and the whole with a result that is trusted (checker.h).
+/// and the whole with a result that is trusted (checker.h); of those with something behind their sum a row
+/// and a column of every few (product_sample.h), and that all others were written.
 class OutputCheck {
  public:
   OutputCheck(TrialProblem& problem, double budget);
+  ~OutputCheck();
+  OutputCheck(const OutputCheck&) = delete;
+  OutputCheck& operator=(const OutputCheck&) = delete;
 
   struct Found {
     TrialCheck check;
@@ -79,6 +85,7 @@ class OutputCheck {
   std::optional<Checker> checker_;
   std::optional<Reference> reference_;
   std::shared_ptr<const SparseTensor> weights_;
+  std::unique_ptr<ProductSample> sample_;
 };
 
 }  // namespace weft

@@ -199,7 +199,10 @@ int finish(const TuneVerb& options, const TuneResult& result, const TrialProblem
   } else if (verdict) {
     fmt::print("{}schedule: {}\n", text_of(*verdict, *result.best), options.best);
   } else {
-    fmt::print("no kernel was right; weft db stats {} counts why\n", options.database);
+    fmt::print(
+        "{}; weft db stats {} counts why\n",
+        result.status.trials == 0 ? "the time was over before a kernel was tried" : "no kernel was right",
+        options.database);
   }
   if (result.interrupted) {
     fmt::print(

@@ -6,6 +6,8 @@
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/spaces/problems.h>
 
+#include <cstring>
+
 namespace weft {
 namespace {
 
@@ -36,6 +38,40 @@ TEST(TrialProblems, RightOutputsPassAndWrongOnesSayWhy) {
     EXPECT_EQ(check.check(output).check.rows, 24);
     output.set(17, 1 + 1.01 * output.get(17));
     EXPECT_NE(check.check(output).reason, "");
+  }
+}
+
+/// Of a large layer with a bias a row and a column of every few are compared with f64.
+TEST(TrialProblems, LargeLayersAreSeenAtSomeOutputs) {
+  constexpr std::int64_t rows = 70, columns = 37;
+  for (const ProductLayout layout : {ProductLayout::kn, ProductLayout::nk}) {
+    const bool across = layout == ProductLayout::nk;
+    TrialProblem problem;
+    const WeightMatrix matrix = synthetic_layer({.rows = rows, .columns = 40, .sparsity = 0.7});
+    problem.what = {
+        spmm_algorithm(rows, 40, columns, DType::f32, {.bias = true, .activation = Activation::relu}, layout),
+        std::make_shared<const WeightMatrix>(matrix), formats::csr()};
+    problem.tensors["B"] =
+        random_array(DType::f32, across ? std::vector{columns, 40L} : std::vector{40L, columns}, 2);
+    problem.tensors["C"] =
+        Array(DType::f32, across ? std::vector{columns, rows} : std::vector{rows, columns});
+    problem.tensors["bias"] = random_array(DType::f32, {rows}, 3);
+    problem.columns = columns;
+    const OutputCheck check(problem, 1);
+    Array output = product(problem);
+    EXPECT_EQ(check.check(output).reason, "");
+    EXPECT_EQ(check.check(output).check.rows, 5);
+    const auto place = [&](std::int64_t row, std::int64_t column) {
+      return across ? column * rows + row : row * columns + column;
+    };
+    // The second of the rows is the sixth of its sixteen, and of the columns.
+    Array wrong = output;
+    wrong.set(place(16 + 5, 16 + 5), 7);
+    EXPECT_NE(check.check(wrong).reason, "");
+    Array left = output;
+    const std::uint32_t bits = 0xFFFFFFFF;
+    std::memcpy(left.data() + 4 * place(3, 2), &bits, sizeof bits);
+    EXPECT_THAT(check.check(left).reason, testing::HasSubstr("was not written"));
   }
 }
 
