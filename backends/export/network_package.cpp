@@ -100,6 +100,61 @@ Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::st
   return row;
 }
 
+/// Code has many megabytes: nothing is moved more than once.
+std::string without(std::string_view text, const std::string& word) {
+  std::string rest;
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word)) {
+    rest += text.substr(0, at);
+    rest += '@';
+    text.remove_prefix(at + word.size());
+  }
+  return rest.append(text);
+}
+
+/// A hash of all that does not say whose weights it is for: not the package's name, nor where entries are.
+std::string hash_of_code(const std::vector<exporting::PackageFile>& files,
+                         const exporting::Package& package) {
+  const std::string structure = exporting::structure_of(package);
+  std::string hashes;
+  for (const exporting::PackageFile& file : files) {
+    std::string text = file.name + '\n' + file.content;
+    for (const std::string& word : {package.name, package.upper, structure}) text = without(text, word);
+    hashes += exporting::sha256_of(text);
+  }
+  return exporting::sha256_of(hashes);
+}
+
+/// In C, for open(); NULL where any will do.
+std::string c_structure(const Json& row) {
+  const std::string structure = row["structure"];
+  return structure.empty() ? "NULL" : exporting::c_string(structure);
+}
+
+/// The files with a manifest of them, by which a later export knows them.
+std::vector<exporting::PackageFile> with_manifest(std::vector<exporting::PackageFile> files,
+                                                  const ExportOptions& options, const std::string& name) {
+  Json identity{{"name", name}, {"weft", weft_version()}, {"license", options.spdx}};
+  for (const exporting::PackageFile& file : files)
+    identity["sha256"][file.name] = exporting::sha256_of(file.content);
+  files.push_back({exporting::manifest_name, identity.dump(2) + "\n"});
+  return files;
+}
+
+/// What the folder of a layer has whose code stands in another one, whose name `package` has.
+std::vector<exporting::PackageFile> files_beside(const exporting::Package& package, const Json& row,
+                                                 const ExportOptions& options) {
+  const std::string symbol = row["symbol"];
+  const exporting::Words words{{"NAME", options.name},
+                               {"LAYER", row["layer"]},
+                               {"SYMBOL", symbol},
+                               {"PACKAGE", package.name},
+                               {"PACKAGE_UPPER", upper(package.name)},
+                               {"STRUCTURE", c_structure(row)}};
+  return with_manifest({{"README.md", exporting::filled("network_shared.md", words)},
+                        {"weights/" + symbol + ".safetensors", exporting::packed_file(package)}},
+                       options, symbol);
+}
+
 }  // namespace
 
 NetworkPackage::NetworkPackage(std::string folder, ExportOptions options, CallPlace place)
@@ -122,11 +177,19 @@ bool NetworkPackage::is_written(const std::string& layer, PackageDevice device,
   const fs::path written = fs::path(folder_of(symbol_of(layer, device))) / row_file;
   const Json row = Json::parse(text_at(written), nullptr, false);
   return row.is_object() && row.value("made_from", "") == exporting::sha256_of(made_from) &&
-         row.value("layer", "") == layer;
+         row.value("layer", "") == layer &&
+         row.value("package", "") == package_of(row.value("code", ""), symbol_of(layer, device));
+}
+
+std::string NetworkPackage::package_of(const std::string& code, const std::string& symbol) const {
+  const auto known = packages_.find(code);
+  return known == packages_.end() ? symbol : known->second;
 }
 
 void NetworkPackage::keep(const std::string& layer, PackageDevice device) {
   rows_.push_back(text_at(fs::path(folder_of(symbol_of(layer, device))) / row_file));
+  const Json row = Json::parse(rows_.back());
+  packages_.emplace(row["code"], row["package"]);
 }
 
 void NetworkPackage::add(const PackagedLayer& layer, const std::string& made_from, CallPlace place) {
@@ -141,10 +204,22 @@ void NetworkPackage::add(const PackagedLayer& layer, const std::string& made_fro
     options.name = symbol;
     options.embed_weights = false;
     options.with_weights = true;
-    export_package(target.string(), layer.kernels, options);
-    const std::string row = row_of(layer, symbol, made_from).dump();
-    write_bytes(target / row_file, row);
-    rows_.push_back(row);
+    exporting::Package made = exporting::describe(layer.kernels, options);
+    std::vector<exporting::PackageFile> files = exporting::code_files(made);
+    Json row = row_of(layer, symbol, made_from);
+    row["code"] = hash_of_code(files, made);
+    row["package"] = package_of(row["code"], symbol);
+    row["structure"] = made.any_pattern ? std::string() : exporting::structure_of(made);
+    if (row["package"] == symbol) {
+      files = exporting::with_weights(std::move(files), made);
+    } else {
+      made.name = row["package"];  // as the file of weights has it
+      files = files_beside(made, row, options_);
+    }
+    exporting::put_in_place(files, target.string());
+    packages_.emplace(row["code"], row["package"]);
+    rows_.push_back(row.dump());
+    write_bytes(target / row_file, rows_.back());
   });
 }
 
@@ -165,14 +240,18 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
     std::string folders, libraries, table, declarations;
     Json manifest = Json::array();
     for (const Json& row : rows) {
-      const std::string symbol = row["symbol"];
-      folders += fmt::format("add_subdirectory(layers/{} EXCLUDE_FROM_ALL)\n", symbol);
-      libraries += fmt::format(" {}", symbol);
+      const std::string symbol = row["symbol"], package = row["package"];
+      if (package == symbol) {
+        folders += fmt::format("add_subdirectory(layers/{} EXCLUDE_FROM_ALL)\n", symbol);
+        libraries += fmt::format(" {}", symbol);
+      }
       declarations += fmt::format("extern const {}_layer {}_row;\n", options_.name, symbol);
       table += fmt::format("  &{}_row,\n", symbol);
       exporting::Words of_layer = words;
-      of_layer["SYMBOL"] = symbol;
-      of_layer["SYMBOL_UPPER"] = upper(symbol);
+      of_layer["ROW"] = symbol;
+      of_layer["SYMBOL"] = package;
+      of_layer["SYMBOL_UPPER"] = upper(package);
+      of_layer["STRUCTURE"] = c_structure(row);
       of_layer["LAYER"] = exporting::c_string(row["layer"].get<std::string>());
       of_layer["OP"] = row["op"];
       of_layer["DEVICE"] = row["device"];
@@ -191,8 +270,8 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
               ? fmt::format(
                     "  return {0}_use_threads(of->kernels, threads > 1 ? {1}_in_parallel : NULL,\n"
                     "                              (void *)(intptr_t)threads, threads);",
-                    symbol, options_.name)
-              : fmt::format("  return {}_OK;", upper(symbol));
+                    package, options_.name)
+              : fmt::format("  return {}_OK;", upper(package));
       of_layer["SET_N"] = row["most"].get<std::int64_t>() > 0 ? "args.n = n;" : "(void)n;";
       of_layer["SET_BIAS"] = row["bias"].get<bool>() ? "args.bias = bias;" : "(void)bias;";
       files.push_back({fmt::format("src/{}_row.c", symbol), exporting::filled("network_layer.c", of_layer)});
@@ -210,10 +289,7 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
     files.push_back({"README.md", exporting::filled("network_README.md", words)});
     files.push_back({fmt::format("{}/__init__.py", options_.name), exporting::filled("network.py", words)});
     files.push_back({"layers.json", Json{{"name", options_.name}, {"layers", manifest}}.dump(1) + "\n"});
-    Json identity{{"name", options_.name}, {"weft", weft_version()}, {"license", options_.spdx}};
-    for (const exporting::PackageFile& file : files)
-      identity["sha256"][file.name] = exporting::sha256_of(file.content);
-    files.push_back({exporting::manifest_name, identity.dump(2) + "\n"});
+    files = with_manifest(std::move(files), options_, options_.name);
     std::vector<std::string> names;
     for (const exporting::PackageFile& file : files) names.push_back(file.name);
     exporting::put_in_place(files, folder_);

@@ -5,6 +5,7 @@
 #include <weft/backends/export/export.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,11 @@ struct PackagedLayer {
 
 /// Writes one layer after the other, so that no more than one layer's code is in memory.
 ///
-/// The folder has `layers/<symbol>` for each layer and device, a package as export_package() writes it, and
-/// beside them one library of all, its header with the table, and a Python module that puts the layers into a
-/// PyTorch model. Equal calls write equal bytes, so that an export which was cut off is made whole by the
-/// same calls; layers that are there already, made from the same steps and weights, are found again by
-/// `is_written`.
+/// The folder has `layers/<symbol>` for each layer and device, a package as export_package() writes it, or
+/// the weights alone of a layer whose code is, byte for byte, that of one before it; beside them is one
+/// library of all, its header with the table, and a Python module that puts the layers into a PyTorch model.
+/// Equal calls write equal bytes, so that an export which was cut off is made whole by the same calls; layers
+/// that are there already, made from the same steps and weights, are found again by `is_written`.
 class NetworkPackage {
  public:
   /// UserError when the name or the licence cannot be used.
@@ -51,9 +52,13 @@ class NetworkPackage {
   std::string symbol_of(const std::string& layer, PackageDevice device) const;
   std::string folder_of(const std::string& symbol) const;
 
+  /// The package that has such code, where a layer before has made one; else the layer's own.
+  std::string package_of(const std::string& code, const std::string& symbol) const;
+
   std::string folder_;
   ExportOptions options_;
-  std::vector<std::string> rows_;  ///< the table's, JSON
+  std::vector<std::string> rows_;                ///< the table's, JSON
+  std::map<std::string, std::string> packages_;  ///< symbols by the hash of their code
 };
 
 }  // namespace weft

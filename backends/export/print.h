@@ -3,11 +3,13 @@
 #pragma once
 
 #include <weft/backends/export/package.h>
+#include <weft/backends/export/package_folder.h>
 
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::exporting {
 
@@ -63,6 +65,11 @@ std::string packed_file(const Package& package);
 std::string structure_of(const Package& package);
 /// 64 hexadecimal digits.
 std::string sha256_of(std::string_view bytes);
+
+/// The files of a package that are the same for other weights where the code is.
+std::vector<PackageFile> code_files(const Package& package);
+/// With those that are not, and the manifest behind all.
+std::vector<PackageFile> with_weights(std::vector<PackageFile> code, const Package& package);
 
 /// What the package is, without the hashes of its files.
 std::string print_manifest(const Package& package);

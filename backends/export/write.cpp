@@ -101,19 +101,18 @@ std::string manifest_source(const Package& package, const std::string& manifest)
   return filled("manifest.c", words);
 }
 
-Files files_of(const Package& package) {
+}  // namespace
+
+Files code_files(const Package& package) {
   Files files;
   const Words words = words_of(package);
   const std::string source = "src/" + package.name;
-  const std::string identity = print_manifest(package);
   for (const Place& place : places) add(files, named(place.path, package.name), filled(place.name, words));
   add(files, source + "_pack.c", filled(package.takes_values ? "pack.c" : "no_pack.c", words));
   add(files, source + "_tables.c", print_tables(package));
   add(files, source + "_image.c", print_image(package));
   add(files, source + "_reference.c", print_reference(package));
-  add(files, source + "_manifest.c", manifest_source(package, identity));
   add(files, "tests/smoke.c", print_smoke(package));
-  add(files, "tests/" + package.name + "_golden.h", print_golden(package));
   for (const TargetGroup& group : package.targets) {
     if (group.is_cpu()) {
       add(files, fmt::format("{}_{}.S", source, group.symbol()), print_assembly(package, group));
@@ -125,26 +124,34 @@ Files files_of(const Package& package) {
     add(files, source + "_cpu.c", filled("cpu.c", words));
     add(files, "tests/" + package.name + "_smoke_cpu.h", print_smoke_cpu(package));
   }
-  add_weights(files, package);
   const Words of_torch = torch_words(package);
   add(files, "torch/" + package.name + "_torch.cpp", filled("torch.cpp", of_torch));
   add(files, "torch/" + package.name + ".py", filled("torch.py", of_torch));
   add(files, "torch/CMakeLists.txt", filled("torch.cmake", of_torch));
   add(files, "LICENSE", license_of(package));
+  return files;
+}
+
+Files with_weights(Files code, const Package& package) {
+  Files files = std::move(code);
+  const std::string identity = print_manifest(package);
+  add(files, "src/" + package.name + "_manifest.c", manifest_source(package, identity));
+  add(files, "tests/" + package.name + "_golden.h", print_golden(package));
+  add_weights(files, package);
   auto manifest = nlohmann::ordered_json::parse(identity);
   for (const PackageFile& file : files) manifest["sha256"][file.name] = sha256_of(file.content);
   add(files, manifest_name, manifest.dump(2) + "\n");
   return files;
 }
 
-}  // namespace
 }  // namespace exporting
 
 std::vector<std::string> export_package(const std::string& folder, const std::vector<PackageKernel>& kernels,
                                         const ExportOptions& options, CallPlace place) {
   return user_call(place, [&] {
     const exporting::Package package = exporting::describe(kernels, options);
-    const std::vector<exporting::PackageFile> files = exporting::files_of(package);
+    const std::vector<exporting::PackageFile> files =
+        exporting::with_weights(exporting::code_files(package), package);
     exporting::put_in_place(files, folder);
     std::vector<std::string> names;
     for (const exporting::PackageFile& file : files) names.push_back(file.name);

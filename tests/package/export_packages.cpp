@@ -1,12 +1,15 @@
 // Writes the packages that the tests of this folder build: `export_packages <folder>`. Each stands there
 // twice, with machine code where there is an assembler, and below ptx/ without, for the simulated driver.
 #include <weft/backends/export/export.h>
+#include <weft/backends/export/network_package.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/search/measure/structured_weights.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/weft.h>
 
 #include <array>
 #include <iostream>
+#include <stdexcept>
 
 using namespace weft;
 
@@ -218,6 +221,37 @@ void picture() {
   write("picture", schedules, 1);
 }
 
+/// Four layers of 2:4 weights of one shape, whose code is the same, and one of another shape. What they are
+/// stands beside them as it was before it was packed.
+void network() {
+  for (const bool again : {false, true}) {
+    ExportOptions options;
+    options.name = "net";
+    NetworkPackage package(folder + "/net", options);
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = "fc" + std::to_string(i);
+      if (package.is_written(name, PackageDevice::processor, name) != again)
+        throw std::runtime_error(name + (again ? " is not found again" : " is there before it is written"));
+      if (again) {
+        package.keep(name, PackageDevice::processor);
+        continue;
+      }
+      const std::int64_t rows = i < 4 ? 48 : 32;
+      const WeightMatrix weights = pair_weights({.rows = rows,
+                                                 .columns = 64,
+                                                 .pattern = {0, 4},
+                                                 .dtype = DType::f32,
+                                                 .seed = static_cast<std::uint64_t>(i + 1)});
+      const auto packed = std::make_shared<const SparseTensor>(pack(weights, Format{"n_m", {}}));
+      const Kernel kernel = compile(default_schedule(spmm_algorithm(rows, 64, Extent::any("N"), DType::f32),
+                                                     packed, target_named("x86-64-v3")));
+      package.add({.name = name, .kernels = {{kernel, 1, 512}}}, name);
+      write_npy(folder + "/net_" + name + ".npy", to_dense(weights));
+    }
+    std::cout << folder << "/net: " << package.finish().size() << " files beside the layers\n";
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -238,6 +272,7 @@ int main(int count, char** arguments) {
   rows();
   coded();
   picture();
+  network();
   const WeightMatrix weights = synthetic_layer({.rows = 96, .columns = 128, .sparsity = 0.9, .seed = 1});
   write_npy(folder + "/W.npy", to_dense(weights));
 }
