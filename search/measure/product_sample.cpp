@@ -40,7 +40,7 @@ Array elements_at(const Array& array, std::size_t dimension, const std::vector<s
   return result;
 }
 
-WeightMatrix rows_of(const WeightMatrix& matrix, const std::vector<std::int64_t>& rows) {
+WeightMatrix matrix_of_rows(const WeightMatrix& matrix, const std::vector<std::int64_t>& rows) {
   std::vector<std::int64_t> begin{0}, entries;
   for (const std::int64_t row : rows) {
     for (const std::int64_t entry : matrix.entries(row)) entries.push_back(entry);
@@ -103,7 +103,7 @@ std::optional<ProductSample> ProductSample::of(TrialProblem& problem, double bud
   sample.scalars_ = problem.scalars;
   sample.tensors_ = problem.tensors;
   const std::vector<std::int64_t> rows = one_of_every(of_rows, matrix.rows);
-  sample.matrix_ = rows_of(matrix, rows);
+  sample.matrix_ = matrix_of_rows(matrix, rows);
   sample.take({loops.rows, rows});
   sample.take({loops.columns, one_of_every(std::max<std::int64_t>(1, of_columns), problem.columns)});
   return sample;
