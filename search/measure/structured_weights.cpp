@@ -259,6 +259,7 @@ WeightMatrix across_groups(WeightMatrix weights, std::int64_t group_count) {
   internal_check(weights.rows % group_count == 0, "filters that are no multiple of the groups");
   move_columns(weights, group_count, weights.columns);
   weights.columns *= group_count;
+  weights.pruned_for = nullptr;  // it was said of the columns as they were
   if (weights.shape.size() > 2)
     weights.shape[1] *= group_count;
   else
