@@ -120,8 +120,13 @@ void put_points_without_search_first(Candidates& candidates, const std::vector<S
   }
   std::ranges::stable_sort(of_recipes, {}, &Candidate::predicted);
   for (const Candidate* candidate : of_recipes) candidates.put_first(candidate, "recipe");
-  // What there is without any recipe, whatever the model says of it.
-  candidates.put_first(candidate_of(candidates, spaces, {"default", {}, {}}), "default");
+  // What there is without any recipe, unless a launch of it takes what a search of the others would.
+  constexpr double hopeless = 100;
+  const Candidate* without = candidate_of(candidates, spaces, {"default", {}, {}});
+  const auto& all = candidates.all();
+  const auto least = std::ranges::min_element(all, {}, &Candidate::predicted);
+  if (without != nullptr && without->predicted <= hopeless * least->predicted)
+    candidates.put_first(without, "default");
 }
 
 void put_predicted_first(Candidates& candidates, const std::vector<Space>& spaces,
