@@ -67,7 +67,7 @@ struct ProblemOptions {
   std::string pad = "0";
   std::string stride = "1";
   std::string dilation = "1";
-  std::int64_t groups = 1;  ///< of channels
+  std::int64_t groups = 1;  ///< groups of a convolution's channels
   std::string layout;       ///< empty: nchw of images, kn of products
   std::string activation = "none";
   std::string bias;

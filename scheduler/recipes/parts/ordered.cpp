@@ -88,7 +88,7 @@ std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
   const std::string& output = algorithm.operands[algorithm.output.operand].name;
   if (transposes_images(algorithm)) return {algorithm.operands[dense_operand(algorithm)].name, output};
   std::vector<std::string> names = operands_across(algorithm);
-  if (!has_results(algorithm, product_loops(algorithm), least_results_to_transpose))
+  if (!names.empty() && !has_results(algorithm, product_loops(algorithm), least_results_to_transpose))
     std::erase(names, output);
   return names;
 }
