@@ -33,6 +33,7 @@ struct OpenDescription {
   StreamHandle stream = nullptr;
   char* why = nullptr;
   std::size_t why_bytes = 0;
+  const char* structure = nullptr;
 };
 
 /// A package's <name>_args where its operands are B and C.
