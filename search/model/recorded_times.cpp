@@ -49,6 +49,10 @@ ProblemSummary summary_of(const Record& record) {
                     dtype.empty() ? "none" : dtype, "f32, f16, bf16 or f64");
   problem.dtype = *known;
   problem.convolution = record.kernel == "conv2d";
+  // In the layout nk, as the algorithm's text has it: what is turned over is in the time.
+  const std::string algorithm = record.problem.word("algorithm");
+  problem.output_across = problem.n > 1 && algorithm.starts_with("C[n, m]");
+  problem.input_across = problem.n > 1 && algorithm.find("B[n, k]") != std::string::npos;
   problem.stored = record.pattern.stored;
   problem.dense_elements = (problem.convolution ? problem.m : problem.k) * problem.n;
   problem.row_mean = record.pattern.row_mean;

@@ -187,6 +187,16 @@ TEST(TrialCharts, times_are_compared_with_times_of_their_kind) {
   EXPECT_THAT(speed_up_over_sparsity(problems).y_label, HasSubstr("modelled"));
 }
 
+/// What turning operands over takes is in the time, and in the error of the model.
+TEST(Trials, of_rows_as_frameworks_have_them_are_known_by_their_algorithm) {
+  std::vector<StoredRecord> all = trials();
+  EXPECT_FALSE(problems_of(all)[0].summary.input_across);
+  for (StoredRecord& stored : all)
+    stored.record.problem.words["algorithm"] = "C[n, m] = sum(k, A[m, k] * B[n, k])";
+  EXPECT_TRUE(problems_of(all)[0].summary.input_across);
+  EXPECT_TRUE(problems_of(all)[0].summary.output_across);
+}
+
 TEST(Page, says_that_no_library_was_measured) {
   PageInput input;
   input.records = trials();
