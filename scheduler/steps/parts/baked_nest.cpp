@@ -256,7 +256,9 @@ bool differ_in_values(const BakedNest& nest, const KnownWeights& weights,
            std::ranges::any_of(nest.entries, is_it);
   };
   const std::function<bool(const Expr&)> depends = [&](const Expr& expr) {
-    if (const auto* load = expr.as<ir::Load>(); load != nullptr && weights.holds(load->buffer)) return false;
+    // What arrays say is of the entry's column, or its value, but for which row is meant.
+    const auto* load = expr.as<ir::Load>();
+    if (load != nullptr && weights.holds(load->buffer) && !weights.is_row_order(load->buffer)) return false;
     if (const auto* variable = expr.as<ir::Variable>()) return chooses(variable->name);
     return ir::any_child(expr, depends);
   };

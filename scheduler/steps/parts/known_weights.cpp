@@ -15,9 +15,15 @@ KnownWeights::KnownWeights(const ir::Program& program, const std::string& operan
   for (const ir::ConstantBuffer& constant : program.constants)
     constants_[constant.buffer.get()] = constant.numbers;
   values_ = &weights.array("values");
+  if (const auto name = weights.row_order()) row_order_ = &weights.array(*name);
   columns_.assign(values_->size(), -1);
   weights.walk(
       [&](std::int64_t, std::int64_t column, std::int64_t position) { columns_[position] = column; });
+}
+
+bool KnownWeights::is_row_order(const ir::BufferRef& buffer) const {
+  const auto found = arrays_.find(buffer.get());
+  return found != arrays_.end() && found->second == row_order_;
 }
 
 bool KnownWeights::are_read_by(const ir::Stmt& stmt) const {

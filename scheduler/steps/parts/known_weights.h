@@ -24,6 +24,8 @@ class KnownWeights {
   /// True when the program has none of the arrays: no operand is sparse, or its values are constants already.
   bool empty() const { return arrays_.empty(); }
   bool holds(const ir::BufferRef& buffer) const { return arrays_.count(buffer.get()) != 0; }
+  /// True of the array that says which row is stored first, second, …
+  bool is_row_order(const ir::BufferRef& buffer) const;
   /// True where values of entries are read.
   bool are_read_by(const ir::Stmt& stmt) const;
   /// The numbers of an index array that the program has as a buffer.
@@ -53,6 +55,7 @@ class KnownWeights {
   std::map<const ir::Buffer*, const Array*> arrays_;
   std::map<const ir::Buffer*, std::vector<std::int32_t>> constants_;
   const Array* values_ = nullptr;
+  const Array* row_order_ = nullptr;  ///< null: rows are stored as they come
   std::vector<std::int64_t> columns_;
 };
 
