@@ -176,11 +176,8 @@ Stmt squares_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
   Stmt in = ir::if_then(from_column < columns,
                         ir::store(tile, {row, column}, ir::load(from, {from_row, from_column})));
   in = ir::for_range(column, side, LoopKind::vectorized, -1, std::move(in));
-  if (!ir::same(rows, filled))
-    in = ir::if_then(from_row < rows, std::move(in),
-                     ir::for_range(column, side, LoopKind::vectorized, -1, zero));
-  else
-    in = ir::if_then(from_row < rows, std::move(in));
+  in = ir::if_then(from_row < rows, std::move(in),
+                   ir::for_range(column, side, LoopKind::vectorized, -1, zero));
   in = ir::for_range(row, side, LoopKind::serial, -1, std::move(in));
   Stmt out =
       ir::if_then(from_row < filled, ir::store(to, {from_column, from_row}, ir::load(tile, {row, column})));

@@ -156,9 +156,8 @@ class Writeback {
   Neighbours neighbours() const {
     const Expr& last = nest_.store->indices.back();
     if (!ir::uses(last, Nest::name_of(at_.pair))) {
-      const bool named = !ir::find_all<ir::Load>(last, [](const ir::Load&) { return true; }).empty();
-      const Expr& extent = nest_.store->buffer->shape.back();
-      const std::int64_t* rows = ir::integer_value(extent);
+      const bool named = ir::any<ir::Load>(last);
+      const std::int64_t* rows = ir::integer_value(nest_.store->buffer->shape.back());
       return !named && rows != nullptr && *rows % run == 0 ? Neighbours::runs_of_rows : Neighbours::rows;
     }
     if (nest_.store->indices.size() <= 2) return Neighbours::runs;
@@ -295,10 +294,8 @@ constinit const StepKind reorder_writeback{
         "What warps have in fragments of a tensor instruction goes to lines of so many columns in shared "
         "memory first, 16 rows of a warp, and from there to the output in runs of 16 bytes, each row to the "
         "place that the format's row order names. Of an output [n, m], whose rows lie beside one another, "
-        "runs "
-        "are of rows where the format keeps their order. A warp waits for itself alone. After Shfl-BW (Huang "
-        "et "
-        "al.), section IV, \"reordered write-back\".",
+        "runs are of rows where the format keeps their order. A warp waits for itself alone. After Shfl-BW "
+        "(Huang et al.), section IV, \"reordered write-back\".",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_reorder_writeback};

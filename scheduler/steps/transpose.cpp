@@ -44,11 +44,10 @@ constinit const StepKind transpose{
         "Its first dimension becomes the innermost one, and channels the outermost: [b, c, h, w] and "
         "[b, h, w, c] are read as [c, h, w, b]. A launch of its own copies it, ahead of the kernel or, of an "
         "output, behind it, by tiles in shared memory, to or from memory that the caller lends; on a CPU "
-        "loops "
-        "do, by squares of 16 elements. There rows "
-        "are filled up to multiples of 16 bytes, so that vectors of any of them are aligned. Worth it where "
-        "neighbouring threads would read elements that lie apart: what they read is read once for every 32 "
-        "bytes of memory around it.",
+        "loops do, by squares of 16 elements. There rows are filled up to multiples of 16 bytes, so that "
+        "vectors of any of them are aligned. Worth it where neighbouring threads, or elements of a vector, "
+        "would be read from places that lie apart: what is read so is read once for every 32 bytes of memory "
+        "around it.",
     .parameters = parameters_of_copies,
     .preconditions = preconditions_of_copies,
     .apply = apply_transpose};

@@ -25,7 +25,7 @@ bool is_of_16_bits(DType dtype) {
 
 /// Beyond so many entries nothing that was found for the rows one by one was faster than a pattern that they
 /// have (docs/measurements/choice.md), and finding it takes seconds.
-constexpr std::int64_t many_entries = 4'000'000;
+constexpr std::int64_t many_entries = 5'000'000;
 
 /// A number that rows with the same columns share, and others hardly.
 std::uint64_t signature_of(std::span<const std::int32_t> columns) {

@@ -1,3 +1,4 @@
+#include <weft/formats/row_order.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/search/measure/product_sample.h>
 #include <weft/search/spaces/problems.h>
@@ -12,7 +13,7 @@ namespace {
 constexpr std::int64_t most_apart = 16;  ///< rows of a fragment of tensor cores, and columns of two
 
 std::vector<std::int64_t> one_of_every(std::int64_t apart, std::int64_t count) {
-  constexpr std::int64_t step = 5;  // no divisor of a power of two
+  constexpr std::int64_t step = most_apart + 1;  // a prime: places of all numbers occur, whatever `apart` is
   std::vector<std::int64_t> places;
   for (std::int64_t first = 0; first < count; first += apart) {
     const std::int64_t place = first / apart * step % apart;
@@ -38,15 +39,6 @@ Array elements_at(const Array& array, std::size_t dimension, const std::vector<s
     }
   }
   return result;
-}
-
-WeightMatrix matrix_of_rows(const WeightMatrix& matrix, const std::vector<std::int64_t>& rows) {
-  std::vector<std::int64_t> begin{0}, entries;
-  for (const std::int64_t row : rows) {
-    for (const std::int64_t entry : matrix.entries(row)) entries.push_back(entry);
-    begin.push_back(static_cast<std::int64_t>(entries.size()));
-  }
-  return chosen_entries(matrix, std::move(begin), entries);
 }
 
 /// The dimension of the access that the index counts.
@@ -103,9 +95,9 @@ std::optional<ProductSample> ProductSample::of(TrialProblem& problem, double bud
   sample.scalars_ = problem.scalars;
   sample.tensors_ = problem.tensors;
   const std::vector<std::int64_t> rows = one_of_every(of_rows, matrix.rows);
-  sample.matrix_ = matrix_of_rows(matrix, rows);
+  sample.matrix_ = with_row_order(matrix, std::vector<std::int32_t>(rows.begin(), rows.end()));
   sample.take({loops.rows, rows});
-  sample.take({loops.columns, one_of_every(std::max<std::int64_t>(1, of_columns), problem.columns)});
+  sample.take({loops.columns, one_of_every(of_columns, problem.columns)});
   return sample;
 }
 

@@ -1,5 +1,6 @@
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/dense_bound.h>
@@ -149,9 +150,10 @@ double time_of_copying(const ProblemSummary& problem, std::string_view recipe, c
   const bool images = (problem.images_across && uses_tensor_cores(recipe)) ||
                       (problem.images_fill_warps && recipe == "sparsert");
   const bool aligns = is_of_groups(recipe), leaves = aligns && problem.leaves_runs_of_rows();
+  const Recipe* known = recipe_named(recipe);
   // Recipes of a CPU transpose a few results, too.
-  const bool turns =
-      recipe.starts_with("cpu_") ? problem.output_across : problem.output_transposed && !leaves;
+  const bool of_cpu = known != nullptr && known->of_cpus;
+  const bool turns = of_cpu ? problem.output_across : problem.output_transposed && !leaves;
   return of(problem.input_across || images || (aligns && problem.input_unaligned),
             static_cast<double>(problem.dense_elements)) +
          of(turns || images || (aligns && problem.output_unaligned),

@@ -64,9 +64,9 @@ TEST(TrialProblems, LargeLayersAreSeenAtSomeOutputs) {
     const auto place = [&](std::int64_t row, std::int64_t column) {
       return across ? column * rows + row : row * columns + column;
     };
-    // The second of the rows is the sixth of its sixteen, and of the columns.
+    // The second of the rows is the second of its sixteen, and of the columns.
     Array wrong = output;
-    wrong.set(place(16 + 5, 16 + 5), 7);
+    wrong.set(place(16 + 1, 16 + 1), 7);
     EXPECT_NE(check.check(wrong).reason, "");
     Array left = output;
     const std::uint32_t bits = 0xFFFFFFFF;
