@@ -190,7 +190,7 @@ class Entries {
   void visit(CheckPlace place) {
     if (place.padding) {
       const std::int64_t value = cursor_->value_place();
-      if (values_.is_zero_bits(value)) return;
+      if (value < 0 || values_.is_zero_bits(value)) return;
       place.level = place.levels.size() - 1;
       refuse(place.where("values", value), "a value other than +0 in padding", "+0");
     }

@@ -257,6 +257,25 @@ WEFT_FORMAT(
 WEFT_FORMAT(ColumnQuads, column_quads, PairOptions, {.rows = 128}, "column_quads" WEFT_PAIRS);
 #undef WEFT_PAIRS
 
+/// 32 rows and so many columns as 32 streams, one for each lane of a warp: what the lane has of the operand
+/// of a tensor core's instruction, in the order in which it takes it, and a bit for every place. The value of
+/// a set bit is the next one of its stream. For weights that keep a half without any pattern. columns: of a
+/// stream, a multiple of 64. Written "lane_streams:columns=1024".
+struct LaneStreams {
+  Format operator()(std::int64_t columns = 512) const;
+  WEFT_SIZES_REFUSED(lane_streams)
+  WEFT_LETTERS_REFUSED(lane_streams, "lane_streams(1024), columns of a stream")
+};
+inline constexpr LaneStreams lane_streams{};
+/// The same with a bit for every two columns beside one another, both of which are stored where one has an
+/// entry: more bytes, half the work. Written "pair_words:columns=1024".
+struct PairWords {
+  Format operator()(std::int64_t columns = 512) const;
+  WEFT_SIZES_REFUSED(pair_words)
+  WEFT_LETTERS_REFUSED(pair_words, "pair_words(1024), columns of a stream")
+};
+inline constexpr PairWords pair_words{};
+
 /// Whether sparse tensor cores take it, its levels keeping two of four. UserError, as from pack, for
 /// parameters that the format does not have.
 bool keeps_two_of_four(const Format& format);

@@ -26,6 +26,11 @@ enum class LevelKind : std::uint8_t {
              ///< Always the last level; positions below the size of the index array have a coordinate.
   bitmap,    ///< children begin[parent] .. begin[parent+1], one for each set bit of a 64-bit word; position =
              ///< child; coordinate = the bit's. Half 0 of a word, its lower bits, is index[2 * parent]
+  /// Of a row of 32, the child of the dense level `across`, the places of a step whose bits are set:
+  /// formats/lane_streams.h says which word and bit a place has, and where the lane's stream goes on there.
+  /// Children are numbered by coordinate, 0 .. extent-1; position = the place in the stream. A place whose
+  /// value is +0 is padding. Always the last level, below a dense level of steps.
+  streamed,
 };
 
 /// The dimension of the matrix that a level's coordinate belongs to.
@@ -45,14 +50,18 @@ struct Level {
   std::int64_t extent =
       0;  ///< children of a dense or n_of_m level; coordinates of a bucketed one are below it
   std::int64_t stride = 1;
-  std::string begin = {};  ///< array of a compressed, bucketed or bitmap level: parents + 1 offsets
-  std::string index = {};  ///< array of coordinates, codes where n_of_m, bits where bitmap; empty: none
-  bool padded = false;     ///< index may hold -1: nothing is stored in that place
+  std::string begin = {};  ///< array of a compressed, bucketed or bitmap level: parents + 1 offsets; of a
+                           ///< streamed one: first rows of streams
+  std::string index =
+      {};               ///< array of coordinates, codes where n_of_m, bits where bitmap or streamed; or none
+  bool padded = false;  ///< index may hold -1: nothing is stored in that place
   /// The level, by number, whose positions this one finds children of; -1: the one before. A level that
   /// skips some in between has the same children for all of theirs: the rows of a group share its columns.
   int parent = -1;
-  std::string loop = {};   ///< name of its loop, after the index and a dot, "block"; empty: the index alone
-  std::string width = {};  ///< array of a bucketed level: children of each parent, for each child of `across`
+  std::string loop = {};  ///< name of its loop, after the index and a dot, "block"; empty: the index alone
+  /// Array of a bucketed level: children of each parent, for each child of `across`. Of a streamed one: rows
+  /// of the stream that each lane has taken before each step.
+  std::string width = {};
   int across = -1;  ///< the dense level whose child this one asks for; of a dense level, has for its own
   /// Bits of a coordinate in a bucketed level. 4: two in each byte of the index, the first in its low half.
   int index_bits = 8;

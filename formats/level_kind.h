@@ -37,7 +37,7 @@ struct Children {
   std::int64_t count = 0;
 };
 struct Child {
-  std::int64_t position = 0;
+  std::int64_t position = 0;  ///< below 0 where the padding has none
   std::int64_t number = 0;
   std::int64_t coordinate = 0;
   bool padding = false;  ///< nothing is stored in the place

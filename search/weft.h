@@ -24,6 +24,7 @@
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/lane_streams.h>
 #include <weft/scheduler/recipes/unstructured/sliced_rows.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/choice/choice.h>

@@ -68,6 +68,10 @@ std::optional<int> weight_of_break(std::string_view before, std::string_view aft
   for (std::size_t i = 0; i < std::size(ends); ++i) {
     if (before.ends_with(ends[i]) || (i == 1 && before.ends_with("+="))) return static_cast<int>(i);
   }
+  // Products are torn apart where nothing else can be.
+  constexpr int last_resort = 1 << 20;
+  for (const std::string_view sign : {" *", " /", " %"})
+    if (before.ends_with(sign)) return last_resort;
   return {};
 }
 

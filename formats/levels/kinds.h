@@ -11,6 +11,7 @@ LevelKindRow singleton();
 LevelKindRow n_of_m();
 LevelKindRow bucketed();
 LevelKindRow bitmap();
+LevelKindRow streamed();
 
 /// The coordinate of a child stands at its position in the index array, if there is one.
 Child listed_child(const OpenLevel& open, const Children& children, std::int64_t number);

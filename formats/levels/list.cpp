@@ -7,8 +7,9 @@
 namespace weft {
 
 std::span<const LevelKindRow> level_kinds() {
-  static const std::array list{levels::dense(),  levels::compressed(), levels::singleton(),
-                               levels::n_of_m(), levels::bucketed(),   levels::bitmap()};
+  static const std::array list{levels::dense(),   levels::compressed(), levels::singleton(),
+                               levels::n_of_m(),  levels::bucketed(),   levels::bitmap(),
+                               levels::streamed()};
   return list;
 }
 

@@ -22,6 +22,8 @@ std::span<const NamedFormat> named_formats() {
       named::column_quads(),
       named::column_vectors(),
       named::column_blocks(),
+      named::lane_streams(),
+      named::pair_words(),
   };
   return list;
 }

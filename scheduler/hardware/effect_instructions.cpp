@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/effect_text.h>
 #include <weft/scheduler/hardware/instruction_texts.h>
+#include <weft/scheduler/hardware/stream_instructions.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
 
@@ -106,6 +107,7 @@ void add_multiplications(std::vector<Instruction>& rows) {
 void add_barriers(std::vector<Instruction>& rows) {
   using enum DType;
   rows.push_back(effect("mbarrier_init", 80, {i32, i32}, "mbarrier.init.shared.b64 [$0], $1;"));
+  rows.push_back(effect("mbarrier_end", 80, {i32}, "mbarrier.inval.shared.b64 [$0];"));
   // A wait that does not end would hang the device: it traps after a second or so.
   rows.push_back(effect("mbarrier_wait", 90, {i32, i32},
                         "{ .reg .pred done; .reg .b32 tries; mov.u32 tries, 0; again: "
@@ -179,6 +181,7 @@ std::vector<Instruction> effect_instructions() {
   add_multiplications(rows);
   add_barriers(rows);
   for (Instruction& row : swmma_instructions()) rows.push_back(std::move(row));
+  for (Instruction& row : stream_instructions()) rows.push_back(std::move(row));
   return rows;
 }
 

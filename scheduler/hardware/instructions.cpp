@@ -106,6 +106,25 @@ ir::Expr place_of_bit(std::span<const ir::Expr> operands) {
   return place;
 }
 
+/// 2 to a number below 32.
+ir::Expr power_of_two(const ir::Expr& number) {
+  ir::Expr power = 1;
+  for (const std::int64_t part : {16, 8, 4, 2, 1})
+    power = power * ir::select(ir::equal(number / part % 2, 0), 1, std::int64_t{1} << part);
+  return power;
+}
+
+ir::Expr bit_of_word(std::span<const ir::Expr> operands) {
+  return operands[0] / power_of_two(operands[1]) % 2;
+}
+
+/// Of the bits up to the last, those from the first on, in two halves.
+ir::Expr bits_of_word(std::span<const ir::Expr> operands) {
+  const auto count = [](const ir::Expr& x) { return ir::call(std::string(count_bits), DType::i64, {x}); };
+  const ir::Expr half = 65536, bits = operands[0] % power_of_two(operands[2]) / power_of_two(operands[1]);
+  return count(bits % half) + count(bits / half);
+}
+
 std::vector<Instruction> with_effects(std::vector<Instruction> rows) {
   for (Instruction& row : effect_instructions()) rows.push_back(std::move(row));
   return rows;
@@ -153,6 +172,8 @@ const std::vector<Instruction>& table() {
       {kept_slot, i64, {i64, i64, i64}, "", "", "", "", 0, slot_of_code},
       {.name = set_bit, .operands = {i64, i64, i64}, .meaning = place_of_bit, .below = 64},
       {count_bits, i64, {i64}, "popc.b32 $0, $1;", "__popc($1)", "llvm.ctpop", "", 0, counted_bits},
+      {.name = word_bit, .operands = {i64, i64}, .meaning = bit_of_word, .below = 2},
+      {.name = word_bits, .operands = {i64, i64, i64}, .meaning = bits_of_word, .below = 33},
       {last_arrival, boolean, {i32, i64}, "", "", "", "", 0, nullptr},
       // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
       {"fma_relu_f32",

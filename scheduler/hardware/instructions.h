@@ -57,6 +57,11 @@ inline constexpr std::string_view kept_slot = "kept_slot";
 inline constexpr std::string_view set_bit = "set_bit";
 inline constexpr std::string_view count_bits = "count_bits";
 
+/// The row `word_bit(word, number)`: whether that bit of 32 is set; and the row `word_bits(word, first,
+/// last)`: how many are, of those from the first on and before the last.
+inline constexpr std::string_view word_bit = "word_bit";
+inline constexpr std::string_view word_bits = "word_bits";
+
 /// Every row, in the order of the file.
 std::span<const Instruction> instructions();
 /// The row of that name; InternalError when there is none.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/hardware/fragments.h>
@@ -8,6 +9,9 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/block_products.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/passes/stream_products.h>
+
+#include <set>
 
 namespace weft::passes {
 namespace {
@@ -262,12 +266,27 @@ class Operation {
   ir::BufferRef codes_;  ///< null where the left factor has every place
 };
 
+std::set<std::string> arrays_read(const Stmt& stmt) {
+  std::set<std::string> names;
+  ir::each_access(stmt,
+                  [&](const ir::BufferRef& buffer, const std::vector<Expr>&) { names.insert(buffer->name); });
+  ir::each<ir::Copy>(stmt, [&](const ir::Copy& copy) { names.insert(copy.source->name); });
+  return names;
+}
+
 }  // namespace
 
 ir::Program lower_tensor_operations(ir::Program program) {
+  const std::set<std::string> meant = arrays_read(program.body);
+  program.body = lower_stream_products(program.body, ceil_divide(threads_of(program), lanes_of_words));
   program.body = ir::rewrite<ir::TensorOperation>(program.body, [](const ir::TensorOperation& operation) {
     return row_of(operation.instruction).place == TensorOperands::blocks ? lower_block_product(operation)
                                                                          : Operation(operation)();
+  });
+  // What told the meaning of an operation alone is no argument of the kernel.
+  const std::set<std::string> left = arrays_read(program.body);
+  std::erase_if(program.buffers, [&](const ir::BufferRef& buffer) {
+    return meant.contains(buffer->name) && !left.contains(buffer->name);
   });
   return program;
 }

@@ -23,6 +23,7 @@ Recipe sliced_rows_recipe();
 Recipe shfl_bw_recipe();
 Recipe hb_ell_recipe();
 Recipe v_n_m_recipe();
+Recipe lane_streams_recipe();
 
 namespace {
 
@@ -31,9 +32,9 @@ constexpr std::size_t most_added = 64;
 /// Recipes are pointed to, so that the list has its room from the beginning.
 std::vector<Recipe>& all_recipes() {
   static std::vector<Recipe> list = [] {
-    const std::array own{default_recipe(),    cpu_rows_recipe(),    cpu_code_recipe(), cpu_groups_recipe(),
-                         cpu_blocks_recipe(), sliced_rows_recipe(), sparsert_recipe(), shfl_bw_recipe(),
-                         hb_ell_recipe(),     v_n_m_recipe()};
+    const std::array own{default_recipe(),    cpu_rows_recipe(),    cpu_code_recipe(),    cpu_groups_recipe(),
+                         cpu_blocks_recipe(), sliced_rows_recipe(), sparsert_recipe(),    shfl_bw_recipe(),
+                         hb_ell_recipe(),     v_n_m_recipe(),       lane_streams_recipe()};
     std::vector<Recipe> begun;
     begun.reserve(own.size() + most_added);
     begun.assign(own.begin(), own.end());

@@ -37,6 +37,7 @@ struct Nest {
   ir::Chain chain;
   std::string rows, columns;  ///< the loops that tensorize has split
   std::vector<ir::For> warps;
+  std::vector<ir::For> around;  ///< warps, and loops over several tiles of one
   const ir::Store* store = nullptr;
 
   FragmentLoops loops() const { return {rows, columns}; }
@@ -58,6 +59,9 @@ std::optional<Nest> nest_of(const Stmt& stmt, const std::string& tensor) {
   std::tie(nest.rows, nest.columns) = *tile;
   std::ranges::copy_if(nest.chain.loops, std::back_inserter(nest.warps),
                        [](const ir::For& loop) { return loop.kind == LoopKind::warp; });
+  std::ranges::copy_if(nest.chain.loops, std::back_inserter(nest.around), [](const ir::For& loop) {
+    return loop.kind == LoopKind::warp || (loop.kind == LoopKind::serial && loop.tile.empty());
+  });
   return nest;
 }
 
@@ -91,7 +95,7 @@ class Writeback {
     body = loop(part_, parts_, LoopKind::unrolled, body);
     body = ir::for_range(at_.row_tile, nest_.extent(at_.row_tile), LoopKind::unrolled, step_, body,
                          ir::LoopRole::rows);
-    return ir::for_loops(nest_.warps, body);
+    return ir::for_loops(nest_.around, body);
   }
 
  private:

@@ -14,6 +14,7 @@
 #include <weft/scheduler/steps/parts/block_nest.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
+#include <weft/scheduler/steps/parts/stream_nest.h>
 
 #include <algorithm>
 
@@ -57,13 +58,19 @@ class Tensorize {
                     "one: the loops of the tile inside the loop over blocks of k, as .reorder(k.outer, "
                     "m.inner, n.inner, k.inner) puts them",
                     {}};
-    const bool of_blocks = is_of_blocks();
-    const Stmt nest = of_blocks ? loops_of_block(nests.front()) : nests.front();
+    const bool of_blocks = is_of_blocks(), of_streams = !of_blocks && are_streams(context_.weights);
+    const Stmt nest = of_blocks    ? loops_of_block(nests.front())
+                      : of_streams ? loops_of_stream(nests.front())
+                                   : nests.front();
     const ir::Chain chain = chain_of(nest);
     const auto& store = *chain.core.as<ir::Store>();
-    if (auto refused = of_blocks ? take_block(chain, store) : take_factors(chain, store)) return *refused;
+    if (auto refused = of_blocks    ? take_block(chain, store)
+                       : of_streams ? take_streams(chain, store)
+                                    : take_factors(chain, store))
+      return *refused;
     if (auto refused = check_instruction()) return *refused;
-    if (auto refused = of_blocks ? std::nullopt : check_loops()) return *refused;
+    if (auto refused = of_blocks ? std::nullopt : of_streams ? check_streams() : check_loops())
+      return *refused;
     return rewritten(chain, store, nest);
   }
 
@@ -90,6 +97,24 @@ class Tensorize {
     if (std::holds_alternative<Reason>(nest)) return std::get<Reason>(std::move(nest));
     nest_ = std::get<TensorNest>(std::move(nest));
     return std::nullopt;
+  }
+
+  std::optional<Reason> take_streams(const ir::Chain& chain, const ir::Store& store) {
+    auto nest = stream_nest_of(chain, store, context_);
+    if (std::holds_alternative<Reason>(nest)) return std::get<Reason>(std::move(nest));
+    StreamNest found = std::get<StreamNest>(std::move(nest));
+    nest_ = std::move(found.tile);
+    steps_ = std::move(found.steps);
+    return std::nullopt;
+  }
+
+  std::optional<Reason> check_streams() const {
+    if (context_.target.sm >= 90 && instruction_->place == TensorOperands::registers && instruction_->k == 16)
+      return std::nullopt;
+    return Reason{12,
+                  fmt::format("{} on {}", name_, context_.target.name),
+                  "mma_m16n8k16 on a target from sm_90 on, whose warps copy what lanes take themselves",
+                  {}};
   }
 
   std::optional<Reason> take_factors(const ir::Chain& chain, const ir::Store& store) {
@@ -432,12 +457,13 @@ class Tensorize {
   template <class Update>
   Stmt operation_of(const ir::Chain& chain, const Update& update) const {
     ir::Substitution of_tile;
-    for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
-      of_tile[loop->name] = ir::variable(loop->name + ".of_tile");
+    std::vector<const ir::For*> loops{&nest_.depth, &nest_.columns, &nest_.rows};
+    if (steps_) loops.push_back(&*steps_);
+    for (const ir::For* loop : loops) of_tile[loop->name] = ir::variable(loop->name + ".of_tile");
     Stmt meaning =
         ir::if_all(chain.conditions, update(of_tile[nest_.rows.name], of_tile[nest_.columns.name]));
     meaning = ir::substitute(meaning, of_tile);
-    for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
+    for (const ir::For* loop : loops)
       meaning = ir::for_range(of_tile[loop->name], loop->extent, LoopKind::serial, context_.step, meaning,
                               loop->role, loop->name);
     std::vector<ir::For> around = chain.loops;
@@ -450,6 +476,7 @@ class Tensorize {
   const StepContext& context_;
   std::string name_;
   TensorNest nest_;
+  std::optional<ir::For> steps_;  ///< of weights in streams
   const TensorInstruction* instruction_ = nullptr;
 };
 
@@ -478,7 +505,11 @@ constexpr Precondition preconditions[]{
      "of an instruction that takes blocks of hb_ell from where they lie, in place of 2 to 4, 7 and 8: the "
      "weights are in hb_ell with blocks of 16, none of them empty, and widths in steps of 4; loops over "
      "rows, columns and places stand in this order and go over a whole block; the dense factor is row-major"},
-    {11, "instructions of sparse tensor cores take weights that keep two of four, and no others"}};
+    {11, "instructions of sparse tensor cores take weights that keep two of four, and no others"},
+    {12,
+     "of weights in lane_streams or pair_words, in place of 2 to 4, 7 and 8: loops over the steps of a "
+     "stream, its 32 rows, columns and the places of a step, in this order; the dense factor is [n, k] in "
+     "shared memory; mma_m16n8k16 on sm_90 and newer"}};
 
 }  // namespace
 

@@ -66,6 +66,16 @@ void add_pairs(const WeightMatrix& weights, std::vector<Format>& formats) {
     formats.push_back(Format{"n_m", {}});
 }
 
+/// Where every fourth to about every second element is kept, anywhere: what a list of columns costs more for
+/// than a bit for each of them.
+void add_streams(const WeightMatrix& weights, std::vector<Format>& formats) {
+  constexpr double least_kept = 0.2, most_kept = 0.65, of_elements = 0.45;
+  const double kept = 1 - weights.sparsity();
+  if (kept < least_kept || kept > most_kept) return;
+  formats.push_back(formats::pair_words());
+  if (kept >= of_elements) formats.push_back(formats::lane_streams());
+}
+
 /// The first of the sizes for which most rows are in groups of so many that keep the same columns; or 0.
 std::int64_t equal_groups(const WeightMatrix& weights, std::span<const std::int64_t> sizes) {
   std::unordered_map<std::uint64_t, std::int64_t> classes;
@@ -139,11 +149,12 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
     add_pairs(weights, formats);
     if (rows > 0)
       formats.push_back(neighbours ? formats::vector_wise({.rows = rows}) : formats::shfl_bw({.rows = rows}));
-    const bool has_pattern = !formats.empty() && weights.stored() > many_entries;
-    if (1 - weights.sparsity() <= most_for_fours && !has_pattern) {
+    const bool has_pattern = !formats.empty();
+    if (1 - weights.sparsity() <= most_for_fours && !(has_pattern && weights.stored() > many_entries)) {
       formats.push_back(Format{"column_quads", {}});
       formats.push_back(Format{"hb_ell", {{"pairs", 1}}});
     }
+    if (!has_pattern) add_streams(weights, formats);
   }
   if (neighbours) {
     const auto dense_inside = std::ranges::find_if(

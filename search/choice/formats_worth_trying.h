@@ -13,7 +13,8 @@ namespace weft {
 /// Formats that hold the weights without loss and suit what was found in them, the most particular first:
 /// what the file says that they were pruned for (pruned_for.h), where it is a pattern of blocks, or one of
 /// tensor cores and elements that these take; two of four columns (V:2:M and 2:4) and groups of rows that
-/// keep the same columns, for tensor cores, which f16 and bf16 have; blocks that are dense inside; dense
+/// keep the same columns, for tensor cores, which f16 and bf16 have; streams for lanes where about a half is
+/// kept without a pattern; blocks that are dense inside; dense
 /// where little was pruned; and csr always. Formats that recipes make of csr on their own, padded_csr and
 /// sliced_ell, are none of them. A few passes over the entries; nothing is packed.
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights);

@@ -121,6 +121,9 @@ constexpr KnownError error_of_pairs_of_blocks{0.72, 2.1};
 /// Of 32 kernels of f32, f16 and bf16, each of another problem (docs/measurements/choice.md).
 constexpr KnownError error_of_sliced_rows{0.66, 1.45};
 
+/// Of 119 kernels of five products with 8 to 32 columns (docs/measurements/few_columns.md).
+constexpr KnownError error_of_lane_streams{0.86, 1.4};
+
 /// What columns that lie apart in memory cost the default schedule, which reads them so: the model takes them
 /// for neighbours. Medians of six products on an H100 (docs/measurements/choice.md).
 double cost_of_layout(const ProblemSummary& problem, std::string_view recipe) {
@@ -147,6 +150,9 @@ double time_of_copying(const ProblemSummary& problem, std::string_view recipe, c
     return across ? usual * (ceilings.launch_microseconds + elements * bytes / ceilings.bytes_a_second * 1e6)
                   : 0;
   };
+  // Its lanes read rows of [n, k]; results of either layout leave as they are.
+  if (recipe == "lane_streams")
+    return of(!problem.input_across && problem.n > 1, static_cast<double>(problem.dense_elements));
   const bool images = (problem.images_across && uses_tensor_cores(recipe)) ||
                       (problem.images_fill_warps && recipe == "sparsert");
   const bool aligns = is_of_groups(recipe), leaves = aligns && problem.leaves_runs_of_rows();
@@ -171,7 +177,9 @@ ProblemSummary seen_by(std::string_view recipe, const ProblemSummary& problem) {
 
 std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
                                          std::string_view recipe, const Target& target) {
-  if (!was_measured(target) || problem.convolution || lies_across(problem)) return std::nullopt;
+  if (!was_measured(target) || problem.convolution) return std::nullopt;
+  if (recipe == "lane_streams") return error_of_lane_streams;
+  if (lies_across(problem)) return std::nullopt;
   if (recipe == "sparsert" && problem.dtype == DType::f32) return KnownError{0.6, 3.5};
   if (recipe == "default" && format.name == "csr" && problem.dtype == DType::f32) return KnownError{0.45, 5};
   if (recipe == "sliced_rows" && problem.dtype != DType::f64) return error_of_sliced_rows;

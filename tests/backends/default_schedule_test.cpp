@@ -124,7 +124,8 @@ std::optional<Schedule> schedule_without_sum(const Recipe& recipe, const Algorit
       {"sliced_rows", {"csr", "sm_80"}},
       {"shfl_bw", {"shfl_bw:V=64", "sm_90a"}},
       {"hb_ell", {"hb_ell", "sm_80"}},
-      {"v_n_m", {"v_n_m", "sm_80"}}};
+      {"v_n_m", {"v_n_m", "sm_80"}},
+      {"lane_streams", {"lane_streams", "sm_90a"}}};
   const auto& [format, target] = places.at(recipe.name);
   const WeightMatrix matrix =
       synthetic_layer({.rows = 128, .columns = 64, .sparsity = 0.75, .dtype = dtype, .seed = 5});

@@ -29,6 +29,8 @@ struct ReferenceArguments {
 };
 using ReferenceFunction = std::int32_t (*)(const void* weights, std::size_t bytes,
                                            const ReferenceArguments* arguments);
+using PackFunction = std::int32_t (*)(const void* dense, const void* packed, std::size_t packed_bytes,
+                                      void* out, std::size_t out_bytes, char* why, std::size_t why_bytes);
 
 /// A package's code on the host.
 class Built {
@@ -62,6 +64,18 @@ class Built {
     if (found == nullptr) return -1;
     return reinterpret_cast<ReferenceFunction>(found)(weights_.data(), weights_.size(), &arguments);
   }
+  /// The packed file, and the one that the package makes of a matrix with entries in its places.
+  const std::string& weights() const { return weights_; }
+  std::string packed(const Array& dense) const {
+    void* found = library_ == nullptr ? nullptr : dlsym(library_, "layer_pack_dense");
+    if (found == nullptr) return {};
+    std::vector<std::uint64_t> out(weights_.size() / 8 + 1);  // aligned
+    std::string why(200, '\0');
+    const auto status = reinterpret_cast<PackFunction>(found)(
+        dense.data(), weights_.data(), weights_.size(), out.data(), weights_.size(), why.data(), why.size());
+    if (status != 0) return why;
+    return {reinterpret_cast<const char*>(out.data()), weights_.size()};
+  }
 
  private:
   TemporaryFolder folder_;
@@ -76,7 +90,8 @@ TEST(ExportedReference, LeavesZerosBesideInfinityOutAsTheLibraryDoes) {
   b.set(0, infinity);
   b.set(7 * width + 2, -infinity);
   b.set(inner * width - 1, std::nan(""));
-  for (const char* format : {"csr", "ell", "bcsr:b=8", "vector_wise:V=8", "hb_ell:b=4", "bitmap"}) {
+  for (const char* format : {"csr", "ell", "bcsr:b=8", "vector_wise:V=8", "hb_ell:b=4", "bitmap",
+                             "lane_streams:columns=64", "pair_words:columns=64"}) {
     const auto weights = std::make_shared<const SparseTensor>(pack(matrix, parse_format(format)));
     const Algorithm product = spmm_algorithm(rows, inner, Extent::any("N"), DType::f32);
     const Built built(
@@ -92,6 +107,22 @@ TEST(ExportedReference, LeavesZerosBesideInfinityOutAsTheLibraryDoes) {
                                              : std::abs(found - wanted) <= 1e-6F;
       EXPECT_TRUE(same) << format << ", element " << i << ": " << found << ", in the library " << wanted;
     }
+  }
+}
+
+/// Where places hold +0 for padding, and where a bit says whether there is one.
+TEST(ExportedReference, PacksValuesIntoTheirPlaces) {
+  const WeightMatrix matrix = synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0.6, .seed = 6});
+  for (const char* format : {"hb_ell:b=4", "bitmap", "lane_streams:columns=64", "pair_words:columns=64"}) {
+    SCOPED_TRACE(format);
+    const auto weights = std::make_shared<const SparseTensor>(pack(matrix, parse_format(format)));
+    const Algorithm product = spmm_algorithm(rows, inner, Extent::any("N"), DType::f32);
+    const Built built(
+        compile(default_schedule(product, weights, target_named("sm_80")), {.assemble = false}));
+    EXPECT_TRUE(built.packed(weights->to_dense()) == built.weights());
+    Array full(DType::f32, {rows, inner});
+    for (std::int64_t i = 0; i < full.size(); ++i) full.set(i, 1);
+    EXPECT_NE(built.packed(full).find("has no place"), std::string::npos) << built.packed(full);
   }
 }
 

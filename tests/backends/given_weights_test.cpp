@@ -201,7 +201,9 @@ const std::vector<std::string> all_formats{"dense",
                                            "hb_ell:every=2",
                                            "vector_wise:V=8,k=16",
                                            "shfl_bw:V=8,k=16",
-                                           "column_quads:V=16"};
+                                           "column_quads:V=16",
+                                           "lane_streams:columns=64",
+                                           "pair_words:columns=64"};
 
 SparseTensor packed_in(const std::string& format) {
   return pack(

@@ -48,7 +48,9 @@ const std::vector<std::string> all_formats{"dense",
                                            "shfl_bw:V=16,k=16",
                                            "n_m:V=16",
                                            "v_n_m:M=8,V=16",
-                                           "column_quads:V=16"};
+                                           "column_quads:V=16",
+                                           "lane_streams:columns=64",
+                                           "pair_words:columns=64"};
 
 WeightMatrix matrix_for(const Format& format, DType dtype) {
   return fitted(synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0.8, .dtype = dtype, .seed = 5}),
@@ -115,9 +117,9 @@ TEST(PrunedInfinity, EveryRecipeKeepsTheRule) {
     const Target target = target_named(name);
     const Device device = target.is_gpu() ? Device::simulator(name) : Device::cpu();
     for (const DType dtype : {DType::f16, DType::f32}) {
-      for (const char* text :
-           {"csr", "hb_ell:every=2", "shfl_bw:V=16", "vector_wise:V=32", "n_m:V=64", "v_n_m:M=8,V=64",
-            "column_quads:V=64", "column_vectors", "column_blocks:columns=16"}) {
+      for (const char* text : {"csr", "hb_ell:every=2", "shfl_bw:V=16", "vector_wise:V=32", "n_m:V=64",
+                               "v_n_m:M=8,V=64", "column_quads:V=64", "column_vectors",
+                               "column_blocks:columns=16", "lane_streams", "pair_words"}) {
         const Format format = parse_format(text);
         const SpaceProblem problem{spmm_algorithm(rows, inner, width, dtype),
                                    std::make_shared<const WeightMatrix>(matrix_for(format, dtype)), format};

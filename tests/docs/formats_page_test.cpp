@@ -26,13 +26,20 @@ WeightMatrix example() {
 
 /// With parameters that make it small.
 Format small(std::string_view name) {
-  const std::map<std::string_view, std::string> parameters{
-      {"bcsr", "b=4"},           {"blocked_ell", "b=4"},
-      {"hb_ell", "b=4"},         {"vector_wise", "V=8,k=16"},
-      {"shfl_bw", "V=8,k=16"},   {"n_m", "V=16"},
-      {"v_n_m", "V=16"},         {"column_quads", "V=16"},
-      {"column_vectors", "V=4"}, {"column_blocks", "columns=4"},
-      {"padded_csr", "pad=2"},   {"sliced_ell", "slice=2,pad=2"}};
+  const std::map<std::string_view, std::string> parameters{{"bcsr", "b=4"},
+                                                           {"blocked_ell", "b=4"},
+                                                           {"hb_ell", "b=4"},
+                                                           {"vector_wise", "V=8,k=16"},
+                                                           {"shfl_bw", "V=8,k=16"},
+                                                           {"n_m", "V=16"},
+                                                           {"v_n_m", "V=16"},
+                                                           {"column_quads", "V=16"},
+                                                           {"column_vectors", "V=4"},
+                                                           {"column_blocks", "columns=4"},
+                                                           {"padded_csr", "pad=2"},
+                                                           {"sliced_ell", "slice=2,pad=2"},
+                                                           {"lane_streams", "columns=64"},
+                                                           {"pair_words", "columns=64"}};
   const auto found = parameters.find(name);
   return parse_format(found == parameters.end() ? std::string(name)
                                                 : fmt::format("{}:{}", name, found->second));

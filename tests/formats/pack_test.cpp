@@ -32,6 +32,11 @@ bool fills_blocks(std::string_view format) {
          format == "column_vectors" || formats::keeps_two_of_four(parse_format(format));
 }
 
+/// Their padding is what holds +0.
+bool leaves_out_zeros(std::string_view format) {
+  return format == "hb_ell" || format == "lane_streams" || format == "pair_words";
+}
+
 TEST(Pack, EveryFormatGivesBackEveryGeneratedMatrix) {
   for (const auto& [name, given] : generated_matrices()) {
     for (const NamedFormat& format : named_formats()) {
@@ -66,7 +71,7 @@ TEST(Pack, WalkVisitsEachStoredPlaceOnceAndNoPadding) {
         visited.emplace(row, column);
         ++visits;
       });
-      EXPECT_EQ(visited, format.name == "hb_ell" ? not_zero : stored);
+      EXPECT_EQ(visited, leaves_out_zeros(format.name) ? not_zero : stored);
       EXPECT_EQ(visits, std::ssize(visited));
     }
   }

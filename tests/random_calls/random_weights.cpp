@@ -143,7 +143,10 @@ Format random_format(Dice& dice) {
                                               "column_vectors:V=32",
                                               "column_blocks",
                                               "csr:index=16",
-                                              "column_blocks:columns=8"};
+                                              "column_blocks:columns=8",
+                                              "lane_streams:columns=64",
+                                              "lane_streams",
+                                              "pair_words:columns=128"};
   Format format = parse_format(dice.any_of(usual));
   if (dice.chance(12)) {
     static const std::vector<std::string> names{

@@ -220,6 +220,8 @@ class Drawing {
                                       parse_format("hb_ell:pairs=1"),
                                       parse_format("padded_csr:pad=4"),
                                       formats::bitmap(),
+                                      formats::lane_streams(64),
+                                      formats::pair_words(128),
                                       parse_format("csr:order=dealt,rows=4"),
                                       formats::sliced_ell({.slice = 4, .pad = 2, .deal = 2})};
     return formats[random_() % formats.size()];

@@ -12,5 +12,6 @@ LevelProgram singleton();
 LevelProgram n_of_m();
 LevelProgram bucketed();
 LevelProgram bitmap();
+LevelProgram streamed();
 
 }  // namespace weft::level_programs

@@ -8,7 +8,8 @@ namespace weft {
 
 const LevelProgram& level_program(LevelKind kind) {
   using namespace level_programs;
-  static const std::array list{dense(), compressed(), singleton(), n_of_m(), bucketed(), bitmap()};
+  static const std::array list{dense(),    compressed(), singleton(), n_of_m(),
+                               bucketed(), bitmap(),     streamed()};
   for (const LevelProgram& row : list) {
     if (row.kind == kind) return row;
   }

@@ -27,14 +27,15 @@ struct ProblemSummary {
   std::int64_t stored = 0;          ///< weights that are not pruned
   std::int64_t dense_elements = 0;  ///< elements of the dense operand: k * n, or the pixels of the images
   // What the format asks for; 0 where it has no such number.
-  std::int64_t group_rows = 0;    ///< V of shfl_bw, vector_wise and v_n_m; of n_m, if it is given
-  std::int64_t block = 0;         ///< b of bcsr and blocked_ell, columns of column_blocks
-  std::int64_t column_bits = 32;  ///< a stored column number has, in csr and what is like it
-  std::int64_t kept_of = 0;       ///< N of N:M: 2 of n_m and v_n_m
-  std::int64_t of_group = 0;      ///< M of N:M
-  bool names_rows = false;        ///< the format has a row order
-  double row_mean = 0;            ///< stored weights of a row
-  double row_variation = 0;       ///< standard deviation / mean
+  std::int64_t group_rows = 0;      ///< V of shfl_bw, vector_wise and v_n_m; of n_m, if it is given
+  std::int64_t block = 0;           ///< b of bcsr and blocked_ell, columns of column_blocks
+  std::int64_t column_bits = 32;    ///< a stored column number has, in csr and what is like it
+  std::int64_t kept_of = 0;         ///< N of N:M: 2 of n_m and v_n_m
+  std::int64_t of_group = 0;        ///< M of N:M
+  std::int64_t columns_of_bit = 0;  ///< 1 of lane_streams, 2 of pair_words
+  bool names_rows = false;          ///< the format has a row order
+  double row_mean = 0;              ///< stored weights of a row
+  double row_variation = 0;         ///< standard deviation / mean
 
   double density() const;
   /// Columns that a group of rows keeps, in the mean; rows of a group share all of theirs.

@@ -1,0 +1,214 @@
+// lane_streams and pair_words: weights in the order in which the lanes of a warp take them, a bit for every
+// element, or for every two beside one another. `bits` has a word for each stream, step and lane, `values`
+// the streams, rows of two elements a lane, of which stream i has those from begin[i] on; `before` counts the
+// rows that a lane has taken before each step. A stream is as long as its longest lane asks for. Entries that
+// are +0 are left out.
+#include <weft/dsl/arithmetic.h>
+#include <weft/formats/lane_streams.h>
+#include <weft/formats/named/common.h>
+#include <weft/formats/parallel.h>
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace weft::named {
+namespace {
+
+constexpr std::int64_t usual_stream = 512, widest_stream = 1 << 20;
+
+constexpr std::array<FormatParameter, 1> stream_parameters{
+    {{"columns", "a multiple of 64 from 64 to 1048576", "512", "columns of a stream"}}};
+
+/// What a weight's streams are like.
+struct StreamShape {
+  std::int64_t groups = 0, slices = 0, steps = 0;
+  std::int64_t columns = 0;          ///< a stream has
+  std::int64_t columns_of_step = 0;  ///< columns_of_bits or columns_of_pairs
+
+  bool in_pairs() const { return columns_of_step == columns_of_pairs; }
+  std::int64_t counts() const { return in_pairs() ? 1 : 2; }
+  std::int64_t words_of_stream() const { return steps * lanes_of_stream; }
+  std::int64_t words() const { return groups * slices * words_of_stream(); }
+};
+
+/// Sets bits and copies values of one group of rows.
+class StreamFilling {
+ public:
+  StreamFilling(const WeightMatrix& weights, const StreamShape& shape, Array& bits, Array& before)
+      : weights_(weights),
+        shape_(shape),
+        bits_(bits.as<std::int32_t>()),
+        before_(before.as<std::int32_t>()),
+        width_(size_of(weights.values.dtype())) {}
+
+  /// The bits of the group, and the rows of each of its streams.
+  void count(std::int64_t group, std::span<std::int32_t> rows) const {
+    each_entry(group, [&](const Place& at, std::int64_t) {
+      bits_[at.word] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits_[at.word]) | 1U << at.bit);
+    });
+    const auto counts = static_cast<std::size_t>(shape_.counts());
+    for (std::int64_t slice = 0; slice < shape_.slices; ++slice) {
+      std::array<std::int32_t, lanes_of_stream * 2> all{};
+      const auto taken = std::span(all).first(std::size_t{lanes_of_stream} * counts);
+      const std::int64_t first = (group * shape_.slices + slice) * shape_.steps;
+      for (std::int64_t step = first; step < first + shape_.steps; ++step) {
+        std::ranges::copy(taken, before_.begin() + step * std::ssize(taken));
+        for (std::size_t i = 0; i < taken.size(); ++i) taken[i] += std::popcount(own_bits(step, i));
+        // A lane that falls behind takes zeros, of places that have no entry.
+        const std::int32_t least = std::ranges::max(taken) - most_rows_ahead;
+        for (std::size_t i = 0; i < taken.size(); ++i)
+          for (; taken[i] < least; ++taken[i]) set_lowest(step, i);
+      }
+      rows[slice] = std::ranges::max(taken);
+    }
+  }
+
+  void copy(std::int64_t group, std::span<const std::int32_t> begin, Array& values) const {
+    each_entry(group, [&](const Place& at, std::int64_t entry) {
+      const auto bits = static_cast<std::uint32_t>(bits_[at.word]);
+      const std::int64_t low = shape_.in_pairs() || at.bit < bits_of_half ? 0 : bits_of_half;
+      const std::int64_t count = shape_.in_pairs() ? at.word : at.word * 2 + low / bits_of_half;
+      const std::uint32_t below = bits >> low & ((1U << (at.bit - low)) - 1);
+      const std::int64_t row =
+          begin[at.word / shape_.words_of_stream()] + before_[count] + std::popcount(below);
+      const std::int64_t place =
+          (row * lanes_of_stream + at.word % lanes_of_stream) * elements_of_lane + at.element;
+      std::memcpy(values.data() + static_cast<std::size_t>(place) * width_,
+                  weights_.values.data() + static_cast<std::size_t>(entry) * width_, width_);
+    });
+  }
+
+ private:
+  struct Place {
+    std::int64_t word, bit, element;
+  };
+
+  /// The word that count i of a step is about, and which of its bits are.
+  std::int64_t word_of(std::int64_t step, std::size_t i) const {
+    return step * lanes_of_stream + static_cast<std::int64_t>(i) / shape_.counts();
+  }
+  std::uint32_t mask_of(std::size_t i) const {
+    if (shape_.in_pairs()) return ~std::uint32_t{0};
+    return i % 2 == 0 ? 0xffffU : 0xffff0000U;
+  }
+  std::uint32_t own_bits(std::int64_t step, std::size_t i) const {
+    return static_cast<std::uint32_t>(bits_[word_of(step, i)]) & mask_of(i);
+  }
+  void set_lowest(std::int64_t step, std::size_t i) const {
+    std::int32_t& word = bits_[word_of(step, i)];
+    const std::uint32_t left = ~static_cast<std::uint32_t>(word) & mask_of(i);
+    word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) | (left & -left));
+  }
+
+  template <class Visit>
+  void each_entry(std::int64_t group, const Visit& visit) const {
+    const std::int64_t first = group * rows_of_stream;
+    const std::int64_t end = std::min(first + rows_of_stream, weights_.rows);
+    for (std::int64_t row = first; row < end; ++row) {
+      for (const std::int64_t i : weights_.entries(row)) {
+        if (weights_.values.is_zero_bits(i)) continue;
+        const std::int64_t column = weights_.column_of(i), inside = column % shape_.columns;
+        const auto at = stream_place(row - first, inside % shape_.columns_of_step, shape_.in_pairs());
+        const std::int64_t step = (group * shape_.slices + column / shape_.columns) * shape_.steps +
+                                  inside / shape_.columns_of_step;
+        visit(Place{step * lanes_of_stream + at.lane, at.half * bits_of_half + at.bit, at.element}, i);
+      }
+    }
+  }
+
+  const WeightMatrix& weights_;
+  const StreamShape& shape_;
+  std::span<std::int32_t> bits_, before_;
+  std::size_t width_;
+};
+
+SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, std::int64_t columns_of_step) {
+  check_parameters(format, {"columns"});
+  StreamShape shape;
+  shape.columns_of_step = columns_of_step;
+  shape.columns = parameter(format, "columns", usual_stream);
+  if (shape.columns < columns_of_pairs || shape.columns > widest_stream ||
+      shape.columns % columns_of_pairs != 0)
+    refuse_parameter(format, "columns", shape.columns, std::string(stream_parameters[0].values));
+  shape.groups = ceil_divide(weights.rows, rows_of_stream);
+  shape.slices = ceil_divide(weights.columns, shape.columns);
+  shape.steps = shape.columns / columns_of_step;
+  check_positions(weights, format, shape.words() * shape.counts(), "counts of lanes");
+  Array bits = index_array(shape.words()), before = index_array(shape.words() * shape.counts());
+  const StreamFilling filling(weights, shape, bits, before);
+  const std::int64_t streams = shape.groups * shape.slices;
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(streams));
+  const std::int64_t threads = threads_for(weights.stored());
+  parallel_for_on(threads, shape.groups, [&](std::int64_t group) {
+    filling.count(group, std::span(rows).subspan(group * shape.slices, shape.slices));
+  });
+  Array begin_array = index_array(streams + 1);
+  const auto begin = begin_array.as<std::int32_t>();
+  std::int64_t all = 0;
+  for (std::int64_t i = 0; i < streams; ++i) {
+    all += rows[i];
+    check_positions(weights, format, all * lanes_of_stream * elements_of_lane, "places of streams");
+    begin[i + 1] = static_cast<std::int32_t>(all);
+  }
+  Array values(weights.values.dtype(), {all * lanes_of_stream * elements_of_lane});
+  parallel_for_on(threads, shape.groups, [&](std::int64_t group) { filling.copy(group, begin, values); });
+  return packed(
+      weights, format,
+      {{.dimension = Dimension::row, .extent = shape.groups, .stride = rows_of_stream, .loop = "block"},
+       {.dimension = Dimension::row, .extent = rows_of_stream, .loop = "row"},
+       {.dimension = Dimension::column,
+        .extent = shape.slices,
+        .stride = shape.columns,
+        .parent = 0,
+        .loop = "slice"},
+       {.dimension = Dimension::column, .extent = shape.steps, .stride = columns_of_step, .loop = "step"},
+       {.kind = LevelKind::streamed,
+        .dimension = Dimension::column,
+        .extent = columns_of_step,
+        .begin = "begin",
+        .index = "bits",
+        .loop = "place",
+        .width = "before",
+        .across = 1}},
+      arrays_of({{"begin", std::move(begin_array)},
+                 {"bits", std::move(bits)},
+                 {"before", std::move(before)},
+                 {"values", std::move(values)}}));
+}
+
+SparseTensor pack_lane_streams(const WeightMatrix& weights, const Format& format) {
+  return pack_streams(weights, format, columns_of_bits);
+}
+
+SparseTensor pack_pair_words(const WeightMatrix& weights, const Format& format) {
+  return pack_streams(weights, format, columns_of_pairs);
+}
+
+}  // namespace
+
+NamedFormat lane_streams() {
+  return {
+      .name = "lane_streams",
+      .summary = "32 rows and some columns (512) as a stream for each lane of a warp, and a bit an element",
+      .pack = pack_lane_streams,
+      .purpose = "Unstructured 16-bit weights that keep about a half, on tensor cores, for few columns.",
+      .parameters = stream_parameters};
+}
+
+NamedFormat pair_words() {
+  return {.name = "pair_words",
+          .summary = "the same with a bit for every two columns beside one another, stored together",
+          .pack = pack_pair_words,
+          .purpose = "The same weights where less than a half is kept.",
+          .parameters = stream_parameters};
+}
+
+}  // namespace weft::named
+
+weft::Format weft::formats::LaneStreams::operator()(std::int64_t columns) const {
+  return {"lane_streams", {{"columns", columns}}};
+}
+weft::Format weft::formats::PairWords::operator()(std::int64_t columns) const {
+  return {"pair_words", {{"columns", columns}}};
+}

@@ -1,0 +1,24 @@
+// What a warp does that takes weights from streams for its lanes (formats/lane_streams.h): rows of the
+// instruction table.
+#pragma once
+
+#include <weft/scheduler/hardware/instructions.h>
+
+#include <vector>
+
+namespace weft {
+
+/// take_pairs: of a word, and the place in shared memory where the lane's stream is before the word, the four
+/// registers of a tile of 16 x 16. Argument 0 has the bits of the word before those of the tile, arguments 1
+/// to 4 the tile's. take_elements: likewise, with a place for each half of a register; arguments 0 to 4 are
+/// about the low, 5 to 9 about the high ones.
+inline constexpr std::string_view take_pairs = "take_pairs", take_elements = "take_elements";
+/// The address of an element in shared memory, and four registers from there.
+inline constexpr std::string_view shared_address = "shared_address", load_16_bytes = "load_16_bytes";
+/// Of a number of each lane.
+inline constexpr std::string_view warp_maximum = "warp_maximum", warp_minimum = "warp_minimum";
+
+/// The rows, added to the table by effect_instructions().
+std::vector<Instruction> stream_instructions();
+
+}  // namespace weft

@@ -1,0 +1,106 @@
+// Weights without a pattern of which about a half is kept, few columns: a stream for every lane. A recipe: it
+// calls steps, as a user would.
+#pragma once
+
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/knob.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace weft {
+
+/// How the recipe cuts the work; 0 leaves a number to it.
+struct LaneStreamKnobs {
+  std::int64_t columns = 0;  ///< a block has, and each of its warps: 8, 16 or 32
+  std::int64_t warps = 0;    ///< a block has; times turns they divide the streams, one for each 32 rows
+  std::int64_t turns = 0;    ///< streams of a warp, one after the other, of the same columns
+  std::int64_t slice = 0;    ///< columns of a stream, a multiple of 64; blocks that share rows add theirs up
+};
+
+/// They by name.
+std::span<const KnobField<LaneStreamKnobs>> lane_stream_knobs();
+
+/// Token by token: a product of 16-bit weights that keep 20 to 60 of a hundred entries, anywhere, with 1 to
+/// 64 columns, which their bytes bound. A warp takes 32 rows and a slice of the columns as streams for its
+/// lanes, which come through a ring in shared memory; a lane has the elements of its fragments for tensor
+/// cores in the order in which it takes them, and a bit says whether the next one is zero. Sums of slices are
+/// added up by the last block that comes. For sm_90 and newer, weights in lane_streams or pair_words,
+/// products of a number of columns that is known. UserError for weights in other formats, other algorithms,
+/// and knobs out of their ranges; other targets get the default schedule.
+Schedule lane_streams(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                      const LaneStreamKnobs& knobs = {}, CallPlace place = {});
+WEFT_RECIPE_REFUSED(lane_streams, const LaneStreamKnobs& = {}, CallPlace = {})
+WEFT_KNOB_REFUSED(lane_streams,
+                  ".columns, .warps, .turns and .slice in this order, such as {.columns = 8, .warps = 4}")
+
+/// Whether weights in it lie in such streams.
+bool is_of_streams(const Format& format);
+/// Columns of a stream.
+std::int64_t columns_of_stream(const Format& format);
+
+/// What the recipe knows of a problem.
+struct StreamedProduct {
+  std::string column = {}, dense = {};  ///< a loop and the dense operand
+  bool dense_across = false;            ///< which lies as [n, k]
+  std::int64_t rows = 0, inner = 0;     ///< the weights are [rows, inner]
+  std::int64_t columns = 1;             ///< the dense operand has so many
+};
+
+/// Why the recipe does not take the algorithm; nothing where it does, and then `found` is set.
+std::string why_no_streams(const Algorithm& algorithm, StreamedProduct& found);
+
+/// What a block takes, for numbers and for expressions over knobs.
+template <class Number>
+struct StreamShape {
+  Number columns, warps, turns, slice;
+  bool in_pairs = false;
+
+  Number threads() const { return warps * Number(recipe_knobs::lanes_of_warp); }
+  /// The rings and words of its warps, with what says that a chunk is there, the tile of the dense operand,
+  /// and results on their way out.
+  Number shared_bytes() const {
+    const std::int64_t of_ring = (in_pairs ? 7 : 5) * 16 * 128 + 7 * 8, of_results = 2 * 16;
+    const Number of_words = slice / Number(in_pairs ? 64 : 32) * Number(128) * words_at_once();
+    return warps * (Number(of_ring) + of_words + columns * Number(of_results)) + columns * slice * Number(2) +
+           Number(64);
+  }
+
+ private:
+  /// Those of the next turn come while one goes on.
+  Number words_at_once() const {
+    if constexpr (std::is_same_v<Number, std::int64_t>)
+      return turns > 1 ? 2 : 1;
+    else
+      return ir::minimum(turns, 2);
+  }
+};
+
+/// Blocks that share rows, at most: the sums of more are read one after the other (split_k), which took three
+/// to six times as long.
+inline constexpr std::int64_t most_slices = 16;
+
+/// How the blocks of a launch come to the processors.
+struct StreamLaunch {
+  std::int64_t slices = 1;        ///< blocks that share rows
+  std::int64_t of_processor = 1;  ///< blocks of the processor with the most
+  double waves = 1;               ///< in which these come
+  double warps = 1;               ///< a processor has at the same time
+  double words = 1;               ///< all its warps take, one after the other
+
+  StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& problem, bool in_pairs,
+               const Target& target);
+  /// Microseconds from the begin of the first block to the end of the last, where a processor takes so many
+  /// for a word of a warp.
+  double microseconds(double of_word) const;
+};
+
+/// The knobs with those that are 0 chosen.
+LaneStreamKnobs chosen_for(const LaneStreamKnobs& knobs, const StreamedProduct& problem, bool in_pairs,
+                           const Target& target);
+
+}  // namespace weft

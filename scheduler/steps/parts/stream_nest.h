@@ -1,0 +1,25 @@
+// The nest of a step after step through streams for lanes (formats/lane_streams.h), which tensorize gives to
+// an instruction.
+#pragma once
+
+#include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/steps/parts/loops.h>
+
+#include <variant>
+
+namespace weft::steps {
+
+struct StreamNest {
+  TensorNest tile;  ///< one step's
+  ir::For steps;    ///< the loop around it, body unset
+};
+
+/// Whether the weights lie in such streams.
+bool are_streams(const SparseTensor* weights);
+/// The loops over the steps of a stream, and those inside.
+Stmt loops_of_stream(const Stmt& nest);
+/// The nest that these loops are, or why they are none.
+std::variant<StreamNest, Reason> stream_nest_of(const ir::Chain& chain, const ir::Store& store,
+                                                const StepContext& context);
+
+}  // namespace weft::steps

@@ -1,0 +1,118 @@
+// lane_streams and pair_words: what lies where, odd shapes, lanes that would fall behind, and what is found
+// wrong in them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/lane_streams.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/formats/synthetic.h>
+
+#include <bit>
+
+#include "formats/damage.h"
+#include "formats/generated_matrices.h"
+#include "formats/integers.h"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Row 0 has columns 0, 1 and 9, row 8 column 0, row 17 column 2.
+WeightMatrix rows_of_three_lanes() {
+  return from_coordinates(20, 64, {0, 0, 0, 8, 17}, {0, 1, 9, 0, 2},
+                          Array::of(std::vector<float>{1, 2, 3, 4, 5}), "small");
+}
+
+float value(const SparseTensor& tensor, std::int64_t row, std::int64_t lane, std::int64_t element) {
+  return tensor.array("values").as<float>()[(row * lanes_of_stream + lane) * elements_of_lane + element];
+}
+
+/// Lane 4 (row % 8) + column / 8: of the first eight columns of a row, and of row + 8 behind it; a lane's
+/// tiles of 16 rows and four columns one after the other.
+TEST(LaneStreams, LanesTakeTheirFragments) {
+  const SparseTensor tensor = pack(rows_of_three_lanes(), formats::lane_streams(64));
+  const auto bits = tensor.array("bits").as<std::int32_t>();
+  EXPECT_EQ(bits[0], 1 << 0 | 1 << 1 | 1 << 16) << "rows 0 and 8, column 0; row 0, column 1";
+  EXPECT_EQ(bits[1], 1 << 16) << "row 0, column 9";
+  EXPECT_EQ(bits[4], 1 << 6) << "row 17, column 2";
+  EXPECT_EQ(value(tensor, 0, 0, 0), 1);
+  EXPECT_EQ(value(tensor, 1, 0, 0), 4);
+  EXPECT_EQ(value(tensor, 0, 0, 1), 2);
+  EXPECT_EQ(value(tensor, 0, 1, 1), 3);
+  EXPECT_EQ(value(tensor, 0, 4, 0), 5);
+}
+
+TEST(LaneStreams, PairsAreStoredTogether) {
+  const SparseTensor tensor = pack(rows_of_three_lanes(), formats::pair_words(64));
+  const auto bits = tensor.array("bits").as<std::int32_t>();
+  EXPECT_EQ(bits[0], 1 << 0 | 1 << 1);
+  EXPECT_EQ(value(tensor, 0, 0, 0), 1);
+  EXPECT_EQ(value(tensor, 0, 0, 1), 2);
+  EXPECT_EQ(value(tensor, 1, 0, 0), 4);
+  EXPECT_EQ(value(tensor, 1, 0, 1), 0);
+}
+
+TEST(LaneStreams, GiveBackEveryOddShape) {
+  std::uint64_t seed = 0;
+  for (const std::int64_t rows : {1, 7, 33, 64}) {
+    for (const std::int64_t columns : {1, 9, 63, 65, 1000}) {
+      for (const double sparsity : {0.0, 0.5, 0.97, 1.0}) {
+        for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+          const WeightMatrix weights = synthetic_layer(
+              {.rows = rows, .columns = columns, .sparsity = sparsity, .dtype = dtype, .seed = ++seed});
+          for (const char* format : {"lane_streams:columns=64", "lane_streams", "pair_words:columns=128",
+                                     "pair_words:columns=4096"}) {
+            const SparseTensor tensor = pack(weights, parse_format(format));
+            EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights)))
+                << format << ", " << rows << " x " << columns << ", " << sparsity;
+            EXPECT_EQ(complaint(tensor), "none");
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Of one row in full, and of rows whose lanes come late, what others have taken does not run away.
+TEST(LaneStreams, NoLaneFallsFarBehind) {
+  std::vector<std::int64_t> rows, columns;
+  for (std::int64_t column = 0; column < 2000; ++column) {
+    rows.push_back(column < 1000 ? 3 : 12);
+    columns.push_back(column);
+  }
+  const WeightMatrix weights =
+      from_coordinates(32, 2000, rows, columns, Array::of(std::vector<float>(2000, 1)), "uneven");
+  for (const char* format : {"lane_streams:columns=2048", "pair_words:columns=2048"}) {
+    const SparseTensor tensor = pack(weights, parse_format(format));
+    EXPECT_EQ(complaint(tensor), "none");
+    EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights))) << format;
+    const auto before = tensor.array("before").as<std::int32_t>();
+    const std::size_t of_step = before.size() / (2048 / (format[0] == 'l' ? 32 : 64));
+    for (std::size_t step = 0; step < before.size(); step += of_step) {
+      const auto [least, most] = std::ranges::minmax(before.subspan(step, of_step));
+      EXPECT_LE(most - least, most_rows_ahead);
+    }
+  }
+}
+
+TEST(LaneStreams, ParametersAndDamageAreSaid) {
+  for (const char* format : {"lane_streams:columns=32", "pair_words:columns=100",
+                             "pair_words:columns=2097152", "lane_streams:index=16"})
+    EXPECT_THROW(static_cast<void>(pack(rows_of_three_lanes(), parse_format(format))), UserError) << format;
+  for (const Format& format : {formats::lane_streams(64), formats::pair_words(64)}) {
+    const SparseTensor tensor = pack(rows_of_three_lanes(), format);
+    EXPECT_EQ(complaint(tensor), "none");
+    EXPECT_NE(complaint(damaged(tensor, "bits", 0, 0)), "none");
+    EXPECT_THAT(complaint(damaged(tensor, "begin", 1, 9)), HasSubstr("begin[1]"));
+    EXPECT_THAT(complaint(damaged(tensor, "before", 3, 1)), HasSubstr("before[3]"));
+  }
+  const SparseTensor tensor = pack(rows_of_three_lanes(), formats::pair_words(64));
+  EXPECT_THAT(complaint(damaged(tensor, "bits", 0, 0)),
+              AllOf(HasSubstr("begin[1]"), HasSubstr("the most bits")));
+  EXPECT_THAT(complaint(damaged(tensor, "bits", 7, -1)), HasSubstr("32"));
+}
+
+}  // namespace
+}  // namespace weft
