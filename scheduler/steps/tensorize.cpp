@@ -476,7 +476,7 @@ class Tensorize {
   const StepContext& context_;
   std::string name_;
   TensorNest nest_;
-  std::optional<ir::For> steps_;  ///< of weights in streams
+  std::optional<ir::For> steps_;  ///< weights in streams have them
   const TensorInstruction* instruction_ = nullptr;
 };
 

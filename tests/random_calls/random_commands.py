@@ -31,9 +31,11 @@ WILD_WORDS = ["", " ", "nosuch", "A.values", "*/ evil", "a\nb", "%s%n", "{}", "{
               "-", "=", "a=b", ":", ",", "x" * 5000, "sum", "errno", "NULL", "1:", ":1", "\x01", "\x7f"]
 FORMATS = ["auto", "csr", "csc", "coo", "ell", "dense", "padded_csr", "sliced_ell", "bitmap", "csr:order=dealt,rows=8", "bcsr:b=4",
            "bcsr:b=7", "blocked_ell:b=8", "hb_ell", "hb_ell:every=8", "hb_ell:pairs=1", "vector_wise:V=8", "shfl_bw:V=64",
-           "shfl_bw:V=0", "n_m", "v_n_m:V=16,M=16", "v_n_m:M=3", "column_quads", "csr:b=4", "nosuch", "csr:", ":", "csr:order=x"]
+           "shfl_bw:V=0", "n_m", "v_n_m:V=16,M=16", "v_n_m:M=3", "column_quads", "lane_streams",
+           "pair_words:columns=65", "csr:b=4", "nosuch", "csr:", ":", "csr:order=x"]
 RECIPES = ["default", "sparsert", "sparsert:form=baked", "sparsert:form=streaming,rows=4", "sparsert:form=pieces",
-           "sparsert:rows=-1", "shfl_bw", "shfl_bw:tile_n=64,stages=2", "shfl_bw:stages=99", "v_n_m", "hb_ell",
+           "sparsert:rows=-1", "shfl_bw", "shfl_bw:tile_n=64,stages=2", "shfl_bw:stages=99", "v_n_m",
+           "lane_streams:turns=2", "hb_ell",
            "hb_ell:tile_n=64", "nosuch", "sparsert:nosuch=1", "sparsert:form=", "default:x=1"]
 TARGETS = ["cpu", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "90a", "sm_99", "", "sm_80,sm_90", "sm_80,sm_80"]
 DEVICES = ["cpu", "cuda", "cuda:0", "cuda:99", "sim:sm_80", "sim:sm_90a", "sim:sm_75", "sim:cpu", "sim:", "nosuch", "cuda:-1"]

@@ -7,6 +7,7 @@
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/lane_streams.h>
 #include <weft/scheduler/recipes/unstructured/sliced_rows.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -192,6 +193,16 @@ SlicedRows slices_knobs(Dice& dice, std::string& text) {
   return k;
 }
 
+LaneStreamKnobs stream_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  LaneStreamKnobs k;
+  k.columns = knobs.number("columns", 0, {8, 16, 32});
+  k.warps = knobs.number("warps", 0, {1, 2, 3, 4});
+  k.turns = knobs.number("turns", 0, {1, 2, 3});
+  k.slice = knobs.number("slice", 0, {64, 128, 512, 1024});
+  return k;
+}
+
 ShflBwKnobs grouped_knobs(Dice& dice, std::string& text) {
   Knobs knobs(dice, text);
   ShflBwKnobs k;
@@ -277,8 +288,8 @@ Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseT
                        const Target& target, Dice& dice, std::string& text) {
   static const std::vector<std::string> on_cpu{"default",    "cpu_rows",   "cpu_rows", "cpu_code",
                                                "cpu_groups", "cpu_blocks", "auto",     "sparsert"};
-  static const std::vector<std::string> on_gpu{"default", "sparsert", "sparsert", "sliced_rows",
-                                               "shfl_bw", "v_n_m",    "hb_ell",   "auto"};
+  static const std::vector<std::string> on_gpu{
+      "default", "sparsert", "sparsert", "sliced_rows", "lane_streams", "shfl_bw", "v_n_m", "hb_ell", "auto"};
   const std::string name = dice.chance(2) ? "cpu_rows" : dice.any_of(target.is_gpu() ? on_gpu : on_cpu);
   text = name;
   if (name == "auto") return auto_schedule(algorithm, weights, target);
@@ -288,6 +299,7 @@ Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseT
   if (name == "cpu_rows") return cpu_rows(algorithm, weights, target, cpu_knobs(dice, text));
   if (name == "sparsert") return sparsert(algorithm, weights, target, sparsert_knobs(dice, text));
   if (name == "sliced_rows") return sliced_rows(algorithm, weights, target, slices_knobs(dice, text));
+  if (name == "lane_streams") return lane_streams(algorithm, weights, target, stream_knobs(dice, text));
   if (name == "shfl_bw") return shfl_bw(algorithm, weights, target, grouped_knobs(dice, text));
   if (name == "v_n_m") return v_n_m(algorithm, weights, target, grouped_knobs(dice, text));
   if (name == "hb_ell") return hb_ell(algorithm, weights, target, block_knobs(dice, text));
