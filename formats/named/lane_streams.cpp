@@ -6,6 +6,7 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/formats/lane_streams.h>
 #include <weft/formats/named/common.h>
+#include <weft/formats/named/lane_streams.h>
 #include <weft/formats/parallel.h>
 
 #include <bit>
@@ -123,36 +124,51 @@ class StreamFilling {
   std::size_t width_;
 };
 
+StreamShape shape_of(const WeightMatrix& weights, std::int64_t columns, std::int64_t columns_of_step) {
+  return {.groups = ceil_divide(weights.rows, rows_of_stream),
+          .slices = ceil_divide(weights.columns, columns),
+          .steps = columns / columns_of_step,
+          .columns = columns,
+          .columns_of_step = columns_of_step};
+}
+
+/// The words of all streams, and how long these are.
+struct CountedStreams {
+  Array bits, before;
+  std::vector<std::int32_t> rows;
+
+  CountedStreams(const WeightMatrix& weights, const StreamShape& shape)
+      : bits(index_array(shape.words())),
+        before(index_array(shape.words() * shape.counts())),
+        rows(static_cast<std::size_t>(shape.groups * shape.slices)) {
+    const StreamFilling filling(weights, shape, bits, before);
+    parallel_for_on(threads_for(weights.stored()), shape.groups, [&](std::int64_t group) {
+      filling.count(group, std::span(rows).subspan(group * shape.slices, shape.slices));
+    });
+  }
+};
+
 SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, std::int64_t columns_of_step) {
   check_parameters(format, {"columns"});
-  StreamShape shape;
-  shape.columns_of_step = columns_of_step;
-  shape.columns = parameter(format, "columns", usual_stream);
-  if (shape.columns < columns_of_pairs || shape.columns > widest_stream ||
-      shape.columns % columns_of_pairs != 0)
-    refuse_parameter(format, "columns", shape.columns, std::string(stream_parameters[0].values));
-  shape.groups = ceil_divide(weights.rows, rows_of_stream);
-  shape.slices = ceil_divide(weights.columns, shape.columns);
-  shape.steps = shape.columns / columns_of_step;
+  const std::int64_t columns = parameter(format, "columns", usual_stream);
+  if (columns < columns_of_pairs || columns > widest_stream || columns % columns_of_pairs != 0)
+    refuse_parameter(format, "columns", columns, std::string(stream_parameters[0].values));
+  const StreamShape shape = shape_of(weights, columns, columns_of_step);
   check_positions(weights, format, shape.words() * shape.counts(), "counts of lanes");
-  Array bits = index_array(shape.words()), before = index_array(shape.words() * shape.counts());
-  const StreamFilling filling(weights, shape, bits, before);
-  const std::int64_t streams = shape.groups * shape.slices;
-  std::vector<std::int32_t> rows(static_cast<std::size_t>(streams));
-  const std::int64_t threads = threads_for(weights.stored());
-  parallel_for_on(threads, shape.groups, [&](std::int64_t group) {
-    filling.count(group, std::span(rows).subspan(group * shape.slices, shape.slices));
-  });
+  CountedStreams counted(weights, shape);
+  const std::int64_t streams = std::ssize(counted.rows);
   Array begin_array = index_array(streams + 1);
   const auto begin = begin_array.as<std::int32_t>();
   std::int64_t all = 0;
   for (std::int64_t i = 0; i < streams; ++i) {
-    all += rows[i];
+    all += counted.rows[i];
     check_positions(weights, format, all * lanes_of_stream * elements_of_lane, "places of streams");
     begin[i + 1] = static_cast<std::int32_t>(all);
   }
   Array values(weights.values.dtype(), {all * lanes_of_stream * elements_of_lane});
-  parallel_for_on(threads, shape.groups, [&](std::int64_t group) { filling.copy(group, begin, values); });
+  const StreamFilling filling(weights, shape, counted.bits, counted.before);
+  parallel_for_on(threads_for(weights.stored()), shape.groups,
+                  [&](std::int64_t group) { filling.copy(group, begin, values); });
   return packed(
       weights, format,
       {{.dimension = Dimension::row, .extent = shape.groups, .stride = rows_of_stream, .loop = "block"},
@@ -172,8 +188,8 @@ SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, std
         .width = "before",
         .across = 1}},
       arrays_of({{"begin", std::move(begin_array)},
-                 {"bits", std::move(bits)},
-                 {"before", std::move(before)},
+                 {"bits", std::move(counted.bits)},
+                 {"before", std::move(counted.before)},
                  {"values", std::move(values)}}));
 }
 
@@ -186,6 +202,15 @@ SparseTensor pack_pair_words(const WeightMatrix& weights, const Format& format) 
 }
 
 }  // namespace
+
+std::int64_t bytes_of_streams(const WeightMatrix& weights, bool in_pairs) {
+  const StreamShape shape = shape_of(weights, usual_stream, in_pairs ? columns_of_pairs : columns_of_bits);
+  const CountedStreams counted(weights, shape);
+  const auto width = static_cast<std::int64_t>(size_of(weights.values.dtype()));
+  std::int64_t bytes = 4 * (shape.words() + std::ssize(counted.rows) + 1);
+  for (const std::int32_t rows : counted.rows) bytes += rows * lanes_of_stream * elements_of_lane * width;
+  return bytes;
+}
 
 NamedFormat lane_streams() {
   return {

@@ -1,6 +1,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/merged.h>
 #include <weft/formats/named/hb_ell_blocks.h>
+#include <weft/formats/named/lane_streams.h>
 #include <weft/formats/statistics/statistics.h>
 
 #include <algorithm>
@@ -180,6 +181,11 @@ Statistics statistics(const WeightMatrix& weights, CallPlace place) {
   result.bytes_ell = product(result.rows * result.row_lengths.longest, 4 + width);
   result.bytes_hb_ell = named::hb_ell_bytes(weights, {});
   result.bytes_uniform_ell = named::hb_ell_bytes(weights, {{.uniform = true}});
+  constexpr double least_of_streams = 0.1;
+  if (1 - result.sparsity >= least_of_streams) {
+    result.bytes_lane_streams = named::bytes_of_streams(weights, false);
+    result.bytes_pair_words = named::bytes_of_streams(weights, true);
+  }
   return result;
 }
 

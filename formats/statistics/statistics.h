@@ -50,6 +50,9 @@ struct Statistics {
   std::int64_t bytes_ell = 0;
   std::int64_t bytes_hb_ell = 0;       ///< blocks of 16, offsets of 8 bits
   std::int64_t bytes_uniform_ell = 0;  ///< the same where every block is stored, as wide as the widest
+  /// Streams for lanes, where a tenth or more is kept; else 0: a bit for every element costs too much.
+  std::int64_t bytes_lane_streams = 0;
+  std::int64_t bytes_pair_words = 0;
 
   /// That of N:M with two of four.
   const PatternRule& two_four() const;

@@ -90,6 +90,8 @@ std::string json_text(const Statistics& statistics) {
       {"bytes_ell", statistics.bytes_ell},
       {"bytes_hb_ell", statistics.bytes_hb_ell},
       {"bytes_uniform_ell", statistics.bytes_uniform_ell},
+      {"bytes_lane_streams", statistics.bytes_lane_streams},
+      {"bytes_pair_words", statistics.bytes_pair_words},
   };
   for (const auto& block : statistics.block_fills)
     json["block_fills"].push_back(Json{{"size", block.size}, {"blocks", block.blocks}, {"fill", block.fill}});
@@ -130,6 +132,16 @@ std::string report_text(const Statistics& statistics) {
                            text_of_bytes(statistics.bytes_csr), text_of_bytes(statistics.bytes_ell)));
   line("size, blocks of 16", fmt::format("hb_ell {}, in one width {}", text_of_bytes(statistics.bytes_hb_ell),
                                          text_of_bytes(statistics.bytes_uniform_ell)));
+  if (statistics.bytes_lane_streams > 0) {
+    const auto of = [&](std::int64_t bytes) {
+      const auto taken = static_cast<double>(bytes);
+      return fmt::format(
+          "{}, {:.2f} bytes an element; where bytes bound a product, at best {:.2f} times dense",
+          text_of_bytes(bytes), taken / elements, static_cast<double>(statistics.bytes_dense) / taken);
+    };
+    line("size, lane_streams", of(statistics.bytes_lane_streams));
+    line("size, pair_words", of(statistics.bytes_pair_words));
+  }
   return text;
 }
 

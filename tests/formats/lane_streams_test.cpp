@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/lane_streams.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 
 #include <bit>
@@ -95,6 +96,23 @@ TEST(LaneStreams, NoLaneFallsFarBehind) {
       EXPECT_LE(most - least, most_rows_ahead);
     }
   }
+}
+
+/// What is said without packing: all but what kernels do not get.
+TEST(LaneStreams, BytesAreCounted) {
+  const WeightMatrix weights =
+      synthetic_layer({.rows = 130, .columns = 1300, .sparsity = 0.6, .dtype = DType::f16, .seed = 3});
+  const Statistics found = statistics(weights);
+  const auto bytes = [&](const Format& format) {
+    const SparseTensor tensor = pack(weights, format);
+    return static_cast<std::int64_t>(tensor.bytes() - tensor.array("before").bytes());
+  };
+  EXPECT_EQ(found.bytes_lane_streams, bytes(formats::lane_streams()));
+  EXPECT_EQ(found.bytes_pair_words, bytes(formats::pair_words()));
+  EXPECT_LT(found.bytes_lane_streams, found.bytes_pair_words);
+  EXPECT_EQ(
+      statistics(synthetic_layer({.rows = 64, .columns = 64, .sparsity = 0.95, .seed = 3})).bytes_pair_words,
+      0);
 }
 
 TEST(LaneStreams, ParametersAndDamageAreSaid) {
