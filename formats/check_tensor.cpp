@@ -4,9 +4,13 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/check_layout.h>
 #include <weft/formats/level_kind.h>
+#include <weft/formats/parallel.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
+#include <optional>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -58,56 +62,52 @@ void check_sizes(const SparseTensor& tensor) {
   check_values(tensor, positions);
 }
 
-/// Of a tensor whose arrays have the right sizes.
+/// Whether places come in an order in which none comes twice, by numbers that grow then.
+struct Ascent {
+  bool holds = true;
+  std::int64_t first = -1, last = -1;
+
+  void go_on_to(std::int64_t number) {
+    holds = holds && number > last;
+    last = number;
+    if (first < 0) first = number;
+  }
+  /// Behind these, the others.
+  void join(const Ascent& others) {
+    holds = holds && others.holds && (others.first < 0 || others.first > last);
+    if (others.last >= 0) last = others.last;
+  }
+};
+
+/// A tensor whose arrays have the right sizes, from one child of its outermost level to before another.
 class Entries {
  public:
-  explicit Entries(const SparseTensor& tensor)
-      : tensor_(tensor), values_(tensor.array("values")), has_row_order_(tensor.row_order().has_value()) {}
+  Entries(const SparseTensor& tensor, std::int64_t begin, std::int64_t end)
+      : tensor_(tensor),
+        values_(tensor.array("values")),
+        has_row_order_(tensor.row_order().has_value()),
+        cursor_(tensor),
+        begin_(begin),
+        end_(end) {}
 
-  void check() {
-    if (has_row_order_) check_row_order(*tensor_.row_order());
-    cursor_.emplace(tensor_);
-    descend({tensor_, cursor_->levels()});
-    if (!by_row_ && !by_column_) check_twice();
-  }
+  void check() { descend({tensor_, cursor_.levels()}); }
+  const Ascent& by_row() const { return by_row_; }
+  const Ascent& by_column() const { return by_column_; }
 
  private:
   [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) const {
     refuse_damaged(tensor_, std::move(where), std::move(found), std::move(accepted));
   }
 
-  /// Rows that are listed one by one: each once.
-  void check_row_order(const std::string& name) const {
-    const Array& array = tensor_.array(name);
-    if (array.dtype() != DType::i32) refuse("array " + name, std::string(name_of(array.dtype())), "i32");
-    const auto order = array.as<std::int32_t>();
-    const bool padded = std::ranges::find(tensor_.levels(), name, &Level::index)->padded;
-    const std::int64_t listed =
-        std::ranges::count_if(order, [&](std::int32_t row) { return !padded || row != -1; });
-    if (listed != tensor_.rows())
-      refuse("array " + name, fmt::format("{} rows", listed), fmt::format("{} rows", tensor_.rows()));
-    std::vector<std::int64_t> place(tensor_.rows(), -1);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::int32_t row = order[i];
-      if (padded && row == -1) continue;
-      if (row < 0 || row >= tensor_.rows())
-        refuse(fmt::format("{}[{}]", name, i), fmt::format("row {}", row),
-               fmt::format("0 to {}", tensor_.rows() - 1));
-      std::int64_t& before = place[row];
-      if (before >= 0)
-        refuse(fmt::format("{}[{}]", name, i), fmt::format("row {} appears twice", row),
-               fmt::format("every row once; that one is {}[{}] already", name, before));
-      before = static_cast<std::int64_t>(i);
-    }
-  }
-
   void descend(const CheckPlace& place) {
     if (place.level == place.levels.size()) return visit(place);
     const OpenLevel& open = place.levels[place.level];
-    const Children children = cursor_->children(place.level);
+    const Children children = cursor_.children(place.level);
     if (open.kind->check_children != nullptr) open.kind->check_children(place, children);
-    for (std::int64_t number = behind_run(place, children); number < children.count; ++number) {
-      const Child child = cursor_->enter(place.level, children, number);
+    const bool outermost = place.level == 0;
+    const std::int64_t end = outermost ? std::min(end_, children.count) : children.count;
+    for (std::int64_t number = outermost ? begin_ : behind_run(place, children); number < end; ++number) {
+      const Child child = cursor_.enter(place.level, children, number);
       if (open.kind->check_child != nullptr) open.kind->check_child(place, children, child);
       CheckPlace next = place;
       next.padding = place.padding || child.padding;
@@ -133,7 +133,7 @@ class Entries {
     const auto visit_at = [&](std::int64_t number) {
       CheckPlace here = place;
       (is_row ? here.row : here.column) +=
-          cursor_->enter(place.level, children, number).coordinate * level.stride;
+          cursor_.enter(place.level, children, number).coordinate * level.stride;
       visit(here);
     };
     if (count > 0) visit_at(0);
@@ -189,20 +189,92 @@ class Entries {
 
   void visit(CheckPlace place) {
     if (place.padding) {
-      const std::int64_t value = cursor_->value_place();
+      const std::int64_t value = cursor_.value_place();
       if (value < 0 || values_.is_zero_bits(value)) return;
       place.level = place.levels.size() - 1;
       refuse(place.where("values", value), "a value other than +0 in padding", "+0");
     }
     // A row that is listed once comes once.
-    if (has_row_order_ && place.row != last_row_) last_row_key_ = -1;
+    if (has_row_order_ && place.row != last_row_) ++rows_;
     last_row_ = place.row;
-    const std::int64_t row_key = place.row * tensor_.columns() + place.column;
-    const std::int64_t column_key = place.column * tensor_.rows() + place.row;
-    by_row_ = by_row_ && row_key > last_row_key_;
-    by_column_ = by_column_ && column_key > last_column_key_;
-    last_row_key_ = row_key;
-    last_column_key_ = column_key;
+    by_row_.go_on_to((has_row_order_ ? rows_ : place.row) * tensor_.columns() + place.column);
+    by_column_.go_on_to(place.column * tensor_.rows() + place.row);
+  }
+
+  const SparseTensor& tensor_;
+  const Array& values_;
+  bool has_row_order_;
+  LevelCursor cursor_;
+  std::int64_t begin_, end_;
+  Ascent by_row_, by_column_;
+  std::int64_t last_row_ = -1, rows_ = 0;
+};
+
+/// All entries, in parts that threads share.
+class AllEntries {
+ public:
+  explicit AllEntries(const SparseTensor& tensor) : tensor_(tensor), values_(tensor.array("values")) {}
+
+  void check() const {
+    const std::optional<std::string> row_order = tensor_.row_order();
+    if (row_order) check_row_order(*row_order);
+    const LevelCursor cursor(tensor_);
+    const std::int64_t count = cursor.children(0).count;
+    const std::int64_t parts = std::clamp<std::int64_t>(count, 1, threads_for(values_.size()));
+    std::vector<std::optional<Entries>> checked(static_cast<std::size_t>(parts));
+    std::vector<std::exception_ptr> refused(checked.size());
+    parallel_for_on(parts, parts, [&](std::int64_t part) {
+      const auto at = static_cast<std::size_t>(part);
+      try {
+        checked[at].emplace(tensor_, count * part / parts, count * (part + 1) / parts);
+        checked[at]->check();
+      } catch (...) {
+        refused[at] = std::current_exception();
+      }
+    });
+    // What is wrong first is told, as one thread would.
+    for (const std::exception_ptr& each : refused)
+      if (each) std::rethrow_exception(each);
+    Ascent by_row, by_column;
+    for (const auto& part : checked) {
+      by_column.join(part->by_column());
+      // A row that is listed once comes once.
+      if (row_order)
+        by_row.holds = by_row.holds && part->by_row().holds;
+      else
+        by_row.join(part->by_row());
+    }
+    if (!by_row.holds && !by_column.holds) check_twice();
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) const {
+    refuse_damaged(tensor_, std::move(where), std::move(found), std::move(accepted));
+  }
+
+  /// Rows that are listed one by one: each once.
+  void check_row_order(const std::string& name) const {
+    const Array& array = tensor_.array(name);
+    if (array.dtype() != DType::i32) refuse("array " + name, std::string(name_of(array.dtype())), "i32");
+    const auto order = array.as<std::int32_t>();
+    const bool padded = std::ranges::find(tensor_.levels(), name, &Level::index)->padded;
+    const std::int64_t listed =
+        std::ranges::count_if(order, [&](std::int32_t row) { return !padded || row != -1; });
+    if (listed != tensor_.rows())
+      refuse("array " + name, fmt::format("{} rows", listed), fmt::format("{} rows", tensor_.rows()));
+    std::vector<std::int64_t> place(tensor_.rows(), -1);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::int32_t row = order[i];
+      if (padded && row == -1) continue;
+      if (row < 0 || row >= tensor_.rows())
+        refuse(fmt::format("{}[{}]", name, i), fmt::format("row {}", row),
+               fmt::format("0 to {}", tensor_.rows() - 1));
+      std::int64_t& before = place[row];
+      if (before >= 0)
+        refuse(fmt::format("{}[{}]", name, i), fmt::format("row {} appears twice", row),
+               fmt::format("every row once; that one is {}[{}] already", name, before));
+      before = static_cast<std::int64_t>(i);
+    }
   }
 
   /// By a bit for each place of the matrix, where these do not take more memory than a list of what is
@@ -238,20 +310,13 @@ class Entries {
 
   const SparseTensor& tensor_;
   const Array& values_;
-  bool has_row_order_;
-  std::optional<LevelCursor> cursor_;
-  bool by_row_ = true;
-  bool by_column_ = true;
-  std::int64_t last_row_ = -1;
-  std::int64_t last_row_key_ = -1;
-  std::int64_t last_column_key_ = -1;
 };
 
 }  // namespace
 
 void SparseTensor::check_entries() const {
   check_sizes(*this);
-  Entries(*this).check();
+  AllEntries(*this).check();
   const auto named = std::ranges::find(named_formats(), format_.name, &NamedFormat::name);
   if (named != named_formats().end() && named->check != nullptr) named->check(*this);
   found_.set_right();

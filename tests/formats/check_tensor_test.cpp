@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/formats/synthetic.h>
 
 #include <set>
 
@@ -57,6 +58,29 @@ TEST(CheckTensor, NamesPlacesThatAreStoredTwice) {
   // Out of order is not twice.
   const SparseTensor swapped = damaged(damaged(packed(formats::csr()), "column", 2, 4), "column", 4, 1);
   EXPECT_EQ(complaint(swapped), "none");
+}
+
+/// So many entries that threads share them: the first that is wrong is named, and twice is twice across
+/// parts.
+TEST(CheckTensor, FindsTheSameWhereThreadsShareTheEntries) {
+  const WeightMatrix weights = synthetic_layer({.rows = 1500, .columns = 1000, .sparsity = 0.2, .seed = 3});
+  for (const Format& format : {formats::csr(), formats::csc(), formats::coo(), formats::shfl_bw({.rows = 8}),
+                               formats::bcsr(4), formats::pair_words(), formats::column_blocks(128)}) {
+    const SparseTensor tensor = pack(weights, format);
+    EXPECT_EQ(complaint(SparseTensor(tensor.format(), tensor.shape(), tensor.rows(), tensor.columns(),
+                                     tensor.levels(), tensor.arrays(), tensor.value_order())),
+              "none")
+        << format.text();
+  }
+  const SparseTensor csr = pack(weights, formats::csr());
+  const std::int64_t last = csr.array("column").size() - 1;
+  EXPECT_THAT(complaint(damaged(csr, "column", last, 1000)), HasSubstr("row 1499"));
+  EXPECT_THAT(complaint(damaged(damaged(csr, "column", last, 1000), "column", 3, 2000)),
+              HasSubstr("row 0, column[3]"));
+  const SparseTensor coo = pack(weights, formats::coo());
+  const auto first = [&](const char* array) { return static_cast<double>(coo.array(array).get_integer(0)); };
+  EXPECT_THAT(complaint(damaged(damaged(coo, "row", last, first("row")), "column", last, first("column"))),
+              HasSubstr("every place at most once"));
 }
 
 TEST(CheckTensor, NamesPaddingThatHoldsAValue) {
