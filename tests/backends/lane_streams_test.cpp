@@ -87,6 +87,11 @@ TEST_P(LaneStreams, LongStreams) {
         of(layer(32 * 6, 900, sparsity), linear<f16>(32 * 6, 900, 3), format(), {.warps = 1, .turns = 6}));
 }
 
+/// So many columns that no tile of 16 slices fits shared memory.
+TEST_P(LaneStreams, ManyColumns) {
+  test::expect_exact(of(layer(32, 260'000, 0.98), linear<f16>(32, 260'000, 9), format()));
+}
+
 TEST_P(LaneStreams, Knobs) {
   const WeightMatrix matrix = layer(256, 300, 0.6);
   for (const LaneStreamKnobs& knobs :

@@ -159,7 +159,9 @@ LaneStreamKnobs chosen_for(const LaneStreamKnobs& knobs, const StreamedProduct& 
   std::optional<LaneStreamKnobs> best;
   double least = 0;
   const auto consider = [&](const LaneStreamKnobs& cut) {
-    if (streams % (cut.warps * cut.turns) != 0) return;
+    const StreamShape<std::int64_t> shape{cut.columns, cut.warps, cut.turns, cut.slice, in_pairs};
+    if (streams % (cut.warps * cut.turns) != 0 || shape.shared_bytes() > target.shared_bytes_per_block)
+      return;
     const StreamLaunch launch(cut, problem, in_pairs, target);
     const double microseconds = launch.microseconds(microseconds_of_word(launch.warps));
     if (best && microseconds >= least) return;
@@ -171,7 +173,8 @@ LaneStreamKnobs chosen_for(const LaneStreamKnobs& knobs, const StreamedProduct& 
   };
   for (const std::int64_t warps : values(chosen.warps, {4, 6, 3, 2, 1})) {
     for (const std::int64_t turns : values(chosen.turns, {1, 2, 3})) {
-      for (std::int64_t slices = 1; slices <= most_slices; ++slices) {
+      // Where the tile of fewer slices fits no shared memory, there are more.
+      for (std::int64_t slices = 1; slices <= most_slices || !best; ++slices) {
         const std::int64_t wide =
             ceil_divide(ceil_divide(problem.inner, slices), columns_of_pairs) * columns_of_pairs;
         if (slices > 1 && wide < least_slice) break;

@@ -50,7 +50,9 @@ RecipeChoices choices_of_streams(const SpaceProblem& problem, PackedWeights&, co
   std::vector<std::int64_t> warps, slices;
   for (std::int64_t each = 1; each <= most_warps_of_streams; ++each)
     if (streams % each == 0) warps.push_back(each);
-  for (std::int64_t parts = 1; parts <= most_slices; ++parts) {
+  // A tile of wider ones beside the ring of a warp hardly fits shared memory.
+  constexpr std::int64_t widest_slice = 4096;
+  for (std::int64_t parts = 1; parts <= most_slices || slices.back() > widest_slice; ++parts) {
     const std::int64_t columns =
         ceil_divide(ceil_divide(found.inner, parts), columns_of_pairs) * columns_of_pairs;
     if (slices.empty() || columns < slices.back()) slices.push_back(columns);

@@ -104,10 +104,9 @@ std::string RefusedNest::place_of_copies(const ir::Chain& chain) const {
 Reason RefusedNest::not_shared(const ir::Load& factor, const ir::Chain& chain) const {
   const std::string& name = factor.buffer->name;
   const std::string at = place_of_copies(chain);
-  const Step copied{
-      "stage", {{{}, factor.buffer->tensor}, {{}, "shared"}, {"at", at.empty() ? "…" : at}}, {}};
+  const Step stage{"stage", {{{}, factor.buffer->tensor}, {{}, "shared"}, {"at", at.empty() ? "…" : at}}, {}};
   return {4, fmt::format("{} is read from {}", name, ir::name_of(factor.buffer->scope)),
-          fmt::format("both factors in shared memory: {} first, or stitch", copied.cpp()), name};
+          fmt::format("both factors in shared memory: {} first, or stitch", stage.cpp()), name};
 }
 
 Reason RefusedNest::other_form(const ir::Chain& chain, const ir::Store& store) const {

@@ -1,7 +1,6 @@
 // What tensorize says of a nest of loops that no instruction does, and what would be one.
 #pragma once
 
-#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 
 #include <optional>
