@@ -114,12 +114,20 @@ void add_barriers(std::vector<Instruction>& rows) {
                         "mbarrier.try_wait.parity.shared.b64 done, [$0], $1; @done bra over; "
                         "add.u32 tries, tries, 1; setp.lt.u32 done, tries, 1048576; @done bra again; trap; "
                         "over: }"));
+  // The same where nothing suspends a thread until then.
+  rows.push_back(effect("mbarrier_test", 80, {i32, i32},
+                        "{ .reg .pred done; .reg .b32 tries; mov.u32 tries, 0; again: "
+                        "mbarrier.test_wait.parity.shared.b64 done, [$0], $1; @done bra over; "
+                        "add.u32 tries, tries, 1; setp.lt.u32 done, tries, 67108864; @done bra again; trap; "
+                        "over: }"));
   rows.push_back(
       effect("mbarrier_arrive", 80, {i32}, "{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [$0]; }"));
   rows.push_back(effect("mbarrier_expect", 90, {i32, i32},
                         "{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [$0], $1; }"));
   rows.push_back(
       effect("mbarrier_arrive_copies", 80, {i32}, "cp.async.mbarrier.arrive.noinc.shared.b64 [$0];"));
+  // To shared memory, from global memory, 16 bytes.
+  rows.push_back(effect("copy_16_bytes", 80, {i32, i64}, "cp.async.cg.shared.global [$0], [$1], 16;"));
   rows.push_back(effect("fence_mbarrier_init", 90, {}, "fence.mbarrier_init.release.cluster;"));
   rows.push_back(effect("fence_async", 90, {}, "fence.proxy.async.shared::cta;"));
   rows.push_back(effect("fence_of_block", 70, {}, "fence.acq_rel.cta;"));

@@ -167,7 +167,9 @@ ThreadProgram lower(const ir::Program& given, const Target& target, const PassOb
   if (target.is_gpu()) pipeline.run("run_copies_ahead", passes::run_copies_ahead);
   if (target.is_gpu()) {
     // While loops over lanes and warps are still loops: fragments are indexed by them.
-    pipeline.run("lower_tensor_operations", passes::lower_tensor_operations);
+    pipeline.run("lower_tensor_operations", [&](ir::Program p) {
+      return passes::lower_tensor_operations(std::move(p), target.sm >= 90);
+    });
   } else {
     pipeline.run("run_by_meaning", passes::run_by_meaning);
   }

@@ -10,7 +10,7 @@ namespace weft::passes {
 ir::Program run_by_meaning(ir::Program program);
 /// Tensor operations become instructions: loops over those of a tile, loads of fragments from shared memory,
 /// fences and waits. Later passes give each thread its registers.
-ir::Program lower_tensor_operations(ir::Program program);
+ir::Program lower_tensor_operations(ir::Program program, bool has_bulk_copies);
 
 /// Vectorized loops move inwards past serial loops and allocations, so that they hold no sum of their own.
 ir::Program sink_vector_loops(ir::Program program);

@@ -45,7 +45,7 @@ ir::Chain with_steps(ir::Chain chain) {
 
 class StreamProduct {
  public:
-  StreamProduct(const ir::TensorOperation& operation, std::int64_t warps, const ir::For* turns)
+  StreamProduct(const ir::TensorOperation& operation, const StreamCopies& copies, const ir::For* turns)
       : chain_(with_steps(ir::chain_of(operation.meaning))),
         steps_(chain_.loops.at(0)),
         rows_(chain_.loops.at(1)),
@@ -56,7 +56,7 @@ class StreamProduct {
                    *ir::integer_value(columns_.extent), rows_.tile, columns_.tile},
         at_(fragments_.loops()),
         step_(operation.step),
-        warps_(warps),
+        copies_(copies),
         in_pairs_(*ir::integer_value(places_.extent) == columns_of_pairs) {
     if (turns != nullptr) {
       turns_ = *turns;
@@ -76,9 +76,9 @@ class StreamProduct {
                              std::move(shape));
     };
     ring_ = shared(".ring", values_->dtype,
-                   {warps, (chunks_of_ring() + chunks_once_more()) * chunk_rows, row_elements});
-    words_ = shared(".words", DType::i32, {warps, words_at_once(), steps_.extent, lanes_of_stream});
-    full_ = shared(".full", DType::i64, {warps, chunks_of_ring() + words_at_once()});
+                   {copies.warps, (chunks_of_ring() + chunks_once_more()) * chunk_rows, row_elements});
+    words_ = shared(".words", DType::i32, {copies.warps, words_at_once(), steps_.extent, lanes_of_stream});
+    full_ = shared(".full", DType::i64, {copies.warps, chunks_of_ring() + words_at_once()});
   }
 
   Stmt operator()() const {
@@ -109,7 +109,7 @@ class StreamProduct {
   }
   Expr variable(const char* name) const { return ir::variable(rows_.name + name); }
   Expr lane() const { return fragments_.lane(); }
-  Expr warp() const { return ir::call("thread", DType::i64, {}) / 32 % warps_; }
+  Expr warp() const { return ir::call("thread", DType::i64, {}) / lanes_of_stream % copies_.warps; }
   std::int64_t counts() const { return in_pairs_ ? 1 : 2; }
   std::int64_t column_tiles() const { return fragments_.columns / fragments_.instruction.n; }
   /// Rows that a lane takes in a step at most, of which so many lie behind the ring's end once more.
@@ -143,6 +143,50 @@ class StreamProduct {
     return ir::load(full_, {warp(), turn % words_at_once() + chunks_of_ring()});
   }
 
+  /// What is copied together: to lines of 128 bytes from one on, so many of them at most.
+  struct Piece {
+    ir::BufferRef to;
+    std::vector<Expr> line;  ///< the indices of its first element but the last index, which is 0
+    ir::Load from;
+    Expr bytes;
+    std::int64_t most_lines = 1;
+  };
+
+  /// By one copy; or by copies of 16 bytes that lanes share.
+  Stmt copied(const Piece& piece, const Expr& barrier) const {
+    const Expr source = ir::load(piece.from.buffer, piece.from.indices);
+    const auto place = [&](const Expr& line, const Expr& element) {
+      std::vector<Expr> indices = piece.line;
+      indices.back() = indices.back() + line;
+      indices.push_back(element);
+      return ir::load(piece.to, std::move(indices));
+    };
+    if (copies_.in_bulk) return ir::execute("bulk_copy", {place(0, 0), source, piece.bytes, barrier});
+    constexpr std::int64_t of_copy = 16, of_line = row_bytes / of_copy;
+    const std::int64_t elements = of_copy / ir::element_bytes(*piece.to);
+    const Expr round = variable(".round"), at = round * lanes_of_stream + lane();
+    std::vector<Expr> from = piece.from.indices;
+    from.back() = from.back() + at * elements;
+    const Stmt one = ir::execute(
+        "copy_16_bytes", {place(at / of_line, at % of_line * elements), ir::load(piece.from.buffer, from)});
+    return ir::for_range(round, ceil_divide(piece.most_lines * of_line, lanes_of_stream), LoopKind::serial,
+                         step_, ir::if_then(at * of_copy < piece.bytes, one));
+  }
+
+  /// Asks for pieces, all of which are there once the barrier is passed.
+  Stmt ask(const Expr& bytes, std::vector<Stmt> copies, const Expr& barrier) const {
+    if (copies_.in_bulk) {
+      copies.insert(copies.begin(), ir::execute("mbarrier_expect", {barrier, bytes}));
+      return one_lane(ir::block(std::move(copies)));
+    }
+    copies.push_back(ir::execute("mbarrier_arrive_copies", {barrier}));
+    return ir::block(std::move(copies));
+  }
+
+  Stmt wait(const Expr& barrier, const Expr& phase) const {
+    return ir::execute(copies_.in_bulk ? "mbarrier_wait" : "mbarrier_test", {barrier, phase});
+  }
+
   /// Asks for a chunk; where it is one of the ring's first, for a second one of it behind the end.
   Stmt ask_for(const Expr& chunk) const {
     const Expr is_next = chunks() <= chunk, is_first = slot(chunk) < chunks_once_more();
@@ -150,14 +194,12 @@ class StreamProduct {
     const Expr rows = ir::select(is_next, now(next_rows_), now(rows_left_));
     const Expr first = ir::select(is_next, now(next_first_), now(first_));
     const Expr bytes = ir::minimum(rows - own * chunk_rows, chunk_rows) * row_bytes;
-    const Expr source = ir::load(values_, {(first + own * chunk_rows) * row_elements});
+    const ir::Load source{values_, {(first + own * chunk_rows) * row_elements}};
     const auto copy = [&](const Expr& to) {
-      return ir::execute("bulk_copy",
-                         {ir::load(ring_, {warp(), to * chunk_rows, 0}), source, bytes, full(chunk)});
+      return copied({ring_, {warp(), to * chunk_rows}, source, bytes, chunk_rows}, full(chunk));
     };
-    return one_lane(
-        ir::block({ir::execute("mbarrier_expect", {full(chunk), ir::select(is_first, bytes * 2, bytes)}),
-                   copy(slot(chunk)), ir::if_then(is_first, copy(slot(chunk) + chunks_of_ring()))}));
+    return ask(ir::select(is_first, bytes * 2, bytes),
+               {copy(slot(chunk)), ir::if_then(is_first, copy(slot(chunk) + chunks_of_ring()))}, full(chunk));
   }
 
   Stmt ask_up_to(const Expr& end) const {
@@ -177,15 +219,18 @@ class StreamProduct {
                                     .begin = now(arrived_),
                                     .extent = ir::maximum(end - now(arrived_), 0),
                                     .step = step_,
-                                    .body = ir::execute("mbarrier_wait", {full(chunk), phase})}),
+                                    .body = wait(full(chunk), phase)}),
                       set(arrived_, ir::maximum(now(arrived_), end))});
   }
 
   Stmt ask_for_words(const Expr& turn) const {
-    return one_lane(ir::block(
-        {ir::execute("mbarrier_expect", {words_full(turn), bytes_of_words()}),
-         ir::execute("bulk_copy", {ir::load(words_, {warp(), turn % words_at_once(), 0, 0}),
-                                   of_turn(given_words_, turn), bytes_of_words(), words_full(turn)})}));
+    const Expr words = of_turn(given_words_, turn);
+    const Piece all{words_,
+                    {warp(), turn % words_at_once(), 0},
+                    *words.as<ir::Load>(),
+                    bytes_of_words(),
+                    *ir::integer_value(steps_.extent)};
+    return ask(bytes_of_words(), {copied(all, words_full(turn))}, words_full(turn));
   }
 
   // ---- what a step reads beside the ring ----
@@ -226,8 +271,9 @@ class StreamProduct {
     std::vector<Stmt> list{found(0)};
     std::vector<Stmt> barriers;
     for (std::int64_t i = 0; i < chunks_of_ring() + words_at_once(); ++i)
-      barriers.push_back(ir::execute("mbarrier_init", {ir::load(full_, {warp(), i}), 1}));
-    barriers.push_back(ir::execute("fence_mbarrier_init"));
+      barriers.push_back(ir::execute("mbarrier_init",
+                                     {ir::load(full_, {warp(), i}), copies_.in_bulk ? 1 : lanes_of_stream}));
+    if (copies_.in_bulk) barriers.push_back(ir::execute("fence_mbarrier_init"));
     list.push_back(one_lane(ir::block(std::move(barriers))));
     list.push_back(ir::execute("barrier_of_warp"));
     list.push_back(ask_for_words(0));
@@ -269,7 +315,7 @@ class StreamProduct {
                        {},
                        {ir::load(ring_, {warp(), slot(0) * chunk_rows, lane() * elements_of_lane + i})}}));
     }
-    list.push_back(ir::execute("mbarrier_wait", {words_full(turn_), turn_ / words_at_once() % 2}));
+    list.push_back(wait(words_full(turn_), turn_ / words_at_once() % 2));
     list.push_back(ir::for_loop(std::move(loop)));
     const Expr behind = chunks();
     list.push_back(set(before_, now(before_) + behind));
@@ -369,7 +415,7 @@ class StreamProduct {
   Fragments fragments_;
   FragmentLoops at_;
   int step_;
-  std::int64_t warps_;
+  StreamCopies copies_;
   std::optional<ir::For> turns_ = {};  ///< the loop over streams of a warp
   Expr turn_ = 0;
   bool in_pairs_;
@@ -395,7 +441,7 @@ bool takes_streams(const ir::TensorOperation& operation) {
 
 }  // namespace
 
-Stmt lower_stream_products(const Stmt& body, std::int64_t warps) {
+Stmt lower_stream_products(const Stmt& body, const StreamCopies& copies) {
   const auto streams_in = [](const Stmt& stmt) {
     const auto* operation = stmt.as<ir::TensorOperation>();
     return operation != nullptr && takes_streams(*operation) ? operation : nullptr;
@@ -403,10 +449,10 @@ Stmt lower_stream_products(const Stmt& body, std::int64_t warps) {
   const Stmt in_turns = ir::rewrite<ir::For>(body, [&](const ir::For& loop, const Stmt& s) {
     const auto* operation = loop.kind == LoopKind::serial ? streams_in(loop.body) : nullptr;
     if (operation == nullptr || loop.role != ir::LoopRole::rows) return s;
-    return StreamProduct(*operation, warps, &loop)();
+    return StreamProduct(*operation, copies, &loop)();
   });
   return ir::rewrite<ir::TensorOperation>(in_turns, [&](const ir::TensorOperation& operation, const Stmt& s) {
-    return takes_streams(operation) ? StreamProduct(operation, warps, nullptr)() : s;
+    return takes_streams(operation) ? StreamProduct(operation, copies, nullptr)() : s;
   });
 }
 

@@ -110,11 +110,11 @@ class Tensorize {
   }
 
   std::optional<Reason> check_streams() const {
-    if (context_.target.sm >= 90 && instruction_->place == TensorOperands::registers && instruction_->k == 16)
+    if (context_.target.sm >= 80 && instruction_->place == TensorOperands::registers && instruction_->k == 16)
       return std::nullopt;
     return Reason{12,
                   fmt::format("{} on {}", name_, context_.target.name),
-                  "mma_m16n8k16 on a target from sm_90 on, whose warps copy what lanes take themselves",
+                  "mma_m16n8k16 on a target from sm_80 on, whose copies go on by themselves",
                   {}};
   }
 
@@ -361,7 +361,7 @@ constexpr Precondition preconditions[]{
     {12,
      "of weights in lane_streams or pair_words, in place of 2 to 4, 7 and 8: loops over the steps of a "
      "stream, its 32 rows, columns and the places of a step, in this order; the dense factor is [n, k] in "
-     "shared memory; mma_m16n8k16 on sm_90 and newer"}};
+     "shared memory; mma_m16n8k16 on sm_80 and newer"}};
 
 }  // namespace
 

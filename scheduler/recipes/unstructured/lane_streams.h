@@ -29,7 +29,7 @@ std::span<const KnobField<LaneStreamKnobs>> lane_stream_knobs();
 /// 64 columns, which their bytes bound. A warp takes 32 rows and a slice of the columns as streams for its
 /// lanes, which come through a ring in shared memory; a lane has the elements of its fragments for tensor
 /// cores in the order in which it takes them, and a bit says whether the next one is zero. Sums of slices are
-/// added up by the last block that comes. For sm_90 and newer, weights in lane_streams or pair_words,
+/// added up by the last block that comes. For sm_80 and newer, weights in lane_streams or pair_words,
 /// products of a number of columns that is known. UserError for weights in other formats, other algorithms,
 /// and knobs out of their ranges; other targets get the default schedule.
 Schedule lane_streams(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
