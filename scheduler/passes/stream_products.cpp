@@ -1,7 +1,7 @@
 // A warp goes through a stream of 32 rows of the weights. Lanes take elements at their own pace, none more
 // than most_rows_ahead behind another, so the rows of the stream in use are few: a ring in shared memory
-// holds them and those that come, copied in chunks. What lies behind the ring's end is its first chunk once
-// more, so that no lane has to ask within a step whether it is there.
+// holds them and those that come, copied in chunks. Behind the ring's end lie as many of its first rows once
+// more as a step takes, so that no lane has to ask within a step where the ring ends.
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/lane_streams.h>
