@@ -19,7 +19,8 @@ namespace weft::passes {
 namespace {
 
 constexpr std::int64_t row_elements = lanes_of_stream * elements_of_lane, row_bytes = 2 * row_elements;
-constexpr std::int64_t columns_at_once = 32, registers_at_once = 4, tiles_of_part = 4, chunk_rows = 16;
+constexpr std::int64_t columns_at_once = 32, registers_at_once = 4, tiles_of_part = 4,
+                       chunk_rows = StreamRing::chunk_rows;
 
 Expr first_load_of(const std::vector<Expr>& where, const std::string& array) {
   for (const Expr& each : where) {
@@ -64,7 +65,8 @@ class StreamProduct {
     }
     const auto& product = *store_.value.as<ir::Binary>();
     const ir::Load* factors[] = {ir::loaded(product.left), ir::loaded(product.right)};
-    const bool swapped = !factors[0]->buffer->name.ends_with(".values");
+    // The dense one is a tile.
+    const bool swapped = factors[0]->buffer->scope == ir::Scope::shared;
     const ir::Load& values = *factors[swapped ? 1 : 0];
     values_ = values.buffer;
     dense_ = *factors[swapped ? 0 : 1];
@@ -75,10 +77,11 @@ class StreamProduct {
       return ir::make_buffer(store_.buffer->name + what, type, ir::Scope::shared, ir::Access::read_write,
                              std::move(shape));
     };
-    ring_ = shared(".ring", values_->dtype,
-                   {copies.warps, (chunks_of_ring() + chunks_once_more()) * chunk_rows, row_elements});
+    ring_ =
+        shared(".ring", values_->dtype,
+               {copies.warps, (ring_of_.chunks() + ring_of_.chunks_once_more()) * chunk_rows, row_elements});
     words_ = shared(".words", DType::i32, {copies.warps, words_at_once(), steps_.extent, lanes_of_stream});
-    full_ = shared(".full", DType::i64, {copies.warps, chunks_of_ring() + words_at_once()});
+    full_ = shared(".full", DType::i64, {copies.warps, ring_of_.chunks() + words_at_once()});
   }
 
   Stmt operator()() const {
@@ -112,13 +115,6 @@ class StreamProduct {
   Expr warp() const { return ir::call("thread", DType::i64, {}) / lanes_of_stream % copies_.warps; }
   std::int64_t counts() const { return in_pairs_ ? 1 : 2; }
   std::int64_t column_tiles() const { return fragments_.columns / fragments_.instruction.n; }
-  /// Rows that a lane takes in a step at most, of which so many lie behind the ring's end once more.
-  std::int64_t rows_of_step() const { return in_pairs_ ? columns_of_pairs / 2 : columns_of_bits / 2; }
-  std::int64_t chunks_once_more() const { return rows_of_step() / chunk_rows; }
-  /// As many as the lanes of a warp read from at a time.
-  std::int64_t chunks_of_ring() const {
-    return ceil_divide(most_rows_ahead + rows_of_step() + chunk_rows - 1, chunk_rows);
-  }
   std::int64_t words_at_once() const { return number_of_turns() > 1 ? 2 : 1; }
   std::int64_t parts_of_step() const { return in_pairs_ ? 2 : 1; }
   std::int64_t bytes_of_words() const {
@@ -137,10 +133,10 @@ class StreamProduct {
 
   /// Chunks of a stream are numbered from its first, those of the next stream behind them; in the ring they
   /// lie behind those of the streams before.
-  Expr slot(const Expr& chunk) const { return (now(before_) + chunk) % chunks_of_ring(); }
+  Expr slot(const Expr& chunk) const { return (now(before_) + chunk) % ring_of_.chunks(); }
   Expr full(const Expr& chunk) const { return ir::load(full_, {warp(), slot(chunk)}); }
   Expr words_full(const Expr& turn) const {
-    return ir::load(full_, {warp(), turn % words_at_once() + chunks_of_ring()});
+    return ir::load(full_, {warp(), turn % words_at_once() + ring_of_.chunks()});
   }
 
   /// What is copied together: to lines of 128 bytes from one on, so many of them at most.
@@ -189,7 +185,7 @@ class StreamProduct {
 
   /// Asks for a chunk; where it is one of the ring's first, for a second one of it behind the end.
   Stmt ask_for(const Expr& chunk) const {
-    const Expr is_next = chunks() <= chunk, is_first = slot(chunk) < chunks_once_more();
+    const Expr is_next = chunks() <= chunk, is_first = slot(chunk) < ring_of_.chunks_once_more();
     const Expr own = chunk - ir::select(is_next, chunks(), 0);
     const Expr rows = ir::select(is_next, now(next_rows_), now(rows_left_));
     const Expr first = ir::select(is_next, now(next_first_), now(first_));
@@ -199,7 +195,8 @@ class StreamProduct {
       return copied({ring_, {warp(), to * chunk_rows}, source, bytes, chunk_rows}, full(chunk));
     };
     return ask(ir::select(is_first, bytes * 2, bytes),
-               {copy(slot(chunk)), ir::if_then(is_first, copy(slot(chunk) + chunks_of_ring()))}, full(chunk));
+               {copy(slot(chunk)), ir::if_then(is_first, copy(slot(chunk) + ring_of_.chunks()))},
+               full(chunk));
   }
 
   Stmt ask_up_to(const Expr& end) const {
@@ -214,7 +211,7 @@ class StreamProduct {
 
   Stmt wait_up_to(const Expr& end) const {
     const Expr chunk = variable(".arrived");
-    const Expr phase = (now(before_) + chunk) / chunks_of_ring() % 2;
+    const Expr phase = (now(before_) + chunk) / ring_of_.chunks() % 2;
     return ir::block({ir::for_loop({.name = chunk.as<ir::Variable>()->name,
                                     .begin = now(arrived_),
                                     .extent = ir::maximum(end - now(arrived_), 0),
@@ -270,7 +267,7 @@ class StreamProduct {
   Stmt begun() const {
     std::vector<Stmt> list{found(0)};
     std::vector<Stmt> barriers;
-    for (std::int64_t i = 0; i < chunks_of_ring() + words_at_once(); ++i)
+    for (std::int64_t i = 0; i < ring_of_.chunks() + words_at_once(); ++i)
       barriers.push_back(ir::execute("mbarrier_init",
                                      {ir::load(full_, {warp(), i}), copies_.in_bulk ? 1 : lanes_of_stream}));
     if (copies_.in_bulk) barriers.push_back(ir::execute("fence_mbarrier_init"));
@@ -285,7 +282,7 @@ class StreamProduct {
   /// What is used again may be begun again.
   Stmt ended() const {
     std::vector<Stmt> barriers;
-    for (std::int64_t i = 0; i < chunks_of_ring() + words_at_once(); ++i)
+    for (std::int64_t i = 0; i < ring_of_.chunks() + words_at_once(); ++i)
       barriers.push_back(ir::execute("mbarrier_end", {ir::load(full_, {warp(), i})}));
     return ir::block({ir::execute("barrier_of_warp"), one_lane(ir::block(std::move(barriers)))});
   }
@@ -306,7 +303,7 @@ class StreamProduct {
     } else {
       list.push_back(set(next_rows_, 0));
     }
-    list.push_back(ask_up_to(ir::minimum(chunks_there(), chunks_of_ring())));
+    list.push_back(ask_up_to(ir::minimum(chunks_there(), ring_of_.chunks())));
     for (std::int64_t i = 0; i < counts(); ++i) {
       list.push_back(ir::store(taken_, {i}, 0));
       list.push_back(
@@ -344,7 +341,7 @@ class StreamProduct {
     list.push_back(set(most, of_halves(ir::maximum)));
     list.push_back(of_warp(warp_minimum, least));
     list.push_back(of_warp(warp_maximum, most));
-    list.push_back(ask_up_to(ir::minimum(chunks_there(), now(least) / chunk_rows + chunks_of_ring())));
+    list.push_back(ask_up_to(ir::minimum(chunks_there(), now(least) / chunk_rows + ring_of_.chunks())));
     list.push_back(wait_up_to(ir::ceil_divide(now(most), chunk_rows)));
     return ir::allocate(least, ir::allocate(most, ir::block(std::move(list))));
   }
@@ -398,13 +395,13 @@ class StreamProduct {
     list.push_back(ir::execute({std::string(shared_address),
                                 {{end, {0}, 1}},
                                 {},
-                                {ir::load(ring_, {warp(), chunks_of_ring() * chunk_rows, 0})}}));
+                                {ir::load(ring_, {warp(), ring_of_.chunks() * chunk_rows, 0})}}));
     for (std::int64_t i = 0; i < counts(); ++i) {
       const Expr place = ir::load(place_, {i});
       list.push_back(ir::store(place_, {i}, place + ir::load(taken_now_, {i}) * row_bytes));
       list.push_back(
           ir::store(place_, {i},
-                    ir::select(place < now(end), place, place - chunks_of_ring() * chunk_rows * row_bytes)));
+                    ir::select(place < now(end), place, place - ring_of_.chunks() * chunk_rows * row_bytes)));
     }
     return ir::allocate(end, ir::block(std::move(list)));
   }
@@ -419,6 +416,7 @@ class StreamProduct {
   std::optional<ir::For> turns_ = {};  ///< the loop over streams of a warp
   Expr turn_ = 0;
   bool in_pairs_;
+  StreamRing ring_of_{in_pairs_};
   ir::BufferRef values_, ring_, words_, full_;
   ir::Load dense_;
   Expr given_words_, first_row_;  ///< loads: of the first word and of the first row of the stream
@@ -432,11 +430,10 @@ class StreamProduct {
                 tile_ = registers(".tile", {2, registers_at_once});
 };
 
-/// Where the weights are read from streams, as they lie in memory.
+/// Whether the weights are read from streams, whose words say which places there are.
 bool takes_streams(const ir::TensorOperation& operation) {
-  return ir::any<ir::Load>(operation.meaning, [](const ir::Load& load) {
-    return load.buffer->scope == ir::Scope::global && load.buffer->name.ends_with(".bits");
-  });
+  return ir::any<ir::Call>(operation.meaning,
+                           [](const ir::Call& call) { return call.instruction == word_bit; });
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class Streams {
           StreamedProduct problem, const LaneStreamKnobs& knobs)
       : problem_(std::move(problem)),
         knobs_(knobs),
-        slices_(ceil_divide(weights->columns(), columns_of_stream(weights->format()))),
+        slices_(ceil_divide(weights->columns(), knobs.slice)),
         schedule_(std::move(algorithm), std::move(weights), target) {}
 
   Schedule operator()() {
@@ -77,7 +77,7 @@ Schedule streamed_schedule(Algorithm algorithm, std::shared_ptr<const SparseTens
                   "default_schedule(algorithm, weights, target)");
   if (target.sm < 80 || !has_tensor_cores_for(target, weights->dtype()))
     return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
-  const LaneStreamKnobs chosen = chosen_for(knobs, problem, weights->format().name == "pair_words", target);
+  const LaneStreamKnobs chosen = chosen_for(knobs, problem, is_in_pairs(weights->format()), target);
   const std::int64_t of_block = chosen.warps * chosen.turns,
                      streams = ceil_divide(problem.rows, rows_of_stream);
   if (streams % of_block != 0)
@@ -100,9 +100,8 @@ bool is_of_streams(const Format& format) {
   return format.name == "lane_streams" || format.name == "pair_words";
 }
 
-std::int64_t columns_of_stream(const Format& format) {
-  constexpr std::int64_t usual = 512;
-  return parameter_of(format, "columns", usual);
+bool is_in_pairs(const Format& format) {
+  return format.name == "pair_words";
 }
 
 std::string why_no_streams(const Algorithm& algorithm, StreamedProduct& found) {

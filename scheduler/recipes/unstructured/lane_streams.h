@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/passes/stream_products.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 
@@ -40,8 +41,8 @@ WEFT_KNOB_REFUSED(lane_streams,
 
 /// Whether weights in it lie in such streams.
 bool is_of_streams(const Format& format);
-/// Columns of a stream.
-std::int64_t columns_of_stream(const Format& format);
+/// Whether a bit stands for two of its columns.
+bool is_in_pairs(const Format& format);
 
 /// What the recipe knows of a problem.
 struct StreamedProduct {
@@ -64,7 +65,9 @@ struct StreamShape {
   /// The rings and words of its warps, with what says that a chunk is there, the tile of the dense operand,
   /// and results on their way out.
   Number shared_bytes() const {
-    const std::int64_t of_ring = (in_pairs ? 7 : 5) * 16 * 128 + 7 * 8, of_results = 2 * 16;
+    constexpr std::int64_t of_barrier = 8, of_results = 2 * 16;
+    const passes::StreamRing ring{in_pairs};
+    const std::int64_t of_ring = ring.bytes() + (ring.chunks() + 2) * of_barrier;
     const Number of_words = slice / Number(in_pairs ? 64 : 32) * Number(128) * words_at_once();
     return warps * (Number(of_ring) + of_words + columns * Number(of_results)) + columns * slice * Number(2) +
            Number(64);

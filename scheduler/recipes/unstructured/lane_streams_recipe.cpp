@@ -44,7 +44,7 @@ RecipeChoices choices_of_streams(const SpaceProblem& problem, PackedWeights&, co
   StreamedProduct found;
   why_no_streams(problem.algorithm, found);
   const StreamShape<Expr> shape{v("columns"), v("warps"), v("turns"), v("slice"),
-                                problem.format.name == "pair_words"};
+                                is_in_pairs(problem.format)};
   const std::int64_t streams = streams_of(found);
   RecipeChoices choices;
   std::vector<std::int64_t> warps, slices;
@@ -87,7 +87,7 @@ std::optional<KnobValues> choose_streams(const Algorithm& algorithm,
                                          std::shared_ptr<const SparseTensor> weights, const Target& target) {
   StreamedProduct found;
   if (!why_no_streams(algorithm, found).empty()) return std::nullopt;
-  const bool in_pairs = weights->format().name == "pair_words";
+  const bool in_pairs = is_in_pairs(weights->format());
   return values_of(lane_stream_knobs(), chosen_for({}, found, in_pairs, target));
 }
 

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
-#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/launch_sizes.h>
 #include <weft/scheduler/steps/parts/block_nest.h>
+#include <weft/scheduler/steps/parts/stored_nest.h>
 
 #include <algorithm>
 #include <array>
@@ -35,10 +35,7 @@ class BlockNest {
     if (auto refused = take_loops()) return *refused;
     if (auto refused = check_right()) return *refused;
     if (auto refused = check_conditions()) return *refused;
-    for (std::size_t i = 0; i < store_.indices.size(); ++i) {
-      const Expr& index = store_.indices[i];
-      if (!ir::uses(index, nest_.rows.name) && !ir::uses(index, nest_.columns.name)) nest_.kept.push_back(i);
-    }
+    nest_.kept = kept_dimensions(store_, nest_.rows, nest_.columns);
     return std::move(nest_);
   }
 
@@ -62,24 +59,19 @@ class BlockNest {
   }
 
   std::optional<Reason> take_factors() {
-    const auto* product = ir::as_binary(store_.value, ir::BinaryOperator::multiply);
-    const ir::Load* factors[] = {product != nullptr ? ir::loaded(product->left) : nullptr,
-                                 product != nullptr ? ir::loaded(product->right) : nullptr};
-    if (factors[0] == nullptr || factors[1] == nullptr)
+    const auto factors = stored_factors_of(store_, context_);
+    if (!factors)
       return refused(ir::print(chain_.core),
                      "a product of a stored value and one of a dense matrix: sum(k, A(m, k) * B(k, n))");
-    const std::string values = array_buffer_name(context_.algorithm.sparse_operand()->name, "values");
-    const bool swapped = factors[0]->buffer->name != values;
     nest_.sum = store_.buffer;
-    nest_.left = *factors[swapped ? 1 : 0];
-    nest_.right = *factors[swapped ? 0 : 1];
-    stored_ = swapped ? product->right : product->left;
+    nest_.left = factors->stored;
+    nest_.right = factors->dense;
+    stored_ = factors->value;
     return std::nullopt;
   }
 
   std::optional<Reason> take_loops() {
-    std::string found;
-    for (const ir::For& loop : chain_.loops) found += (found.empty() ? "" : ", ") + loop.name;
+    const std::string found = names_of(chain_.loops);
     std::string accepted = "loops over the 16 rows, 16 columns and the places of a block, in this order";
     if (chain_.loops.size() != loops_of_nest)
       return refused(found,
@@ -140,14 +132,8 @@ class BlockNest {
   }
 
   std::optional<Reason> check_conditions() const {
-    for (const Expr& all : chain_.conditions) {
-      for (const Expr& condition : ir::conjuncts_of(all)) {
-        if (!is_of_instruction(condition))
-          return refused(
-              "the sum asks " + ir::print(condition),
-              "nothing but what the format and sizes ask: numbers of .split that divide the sizes");
-      }
-    }
+    if (const auto other = other_condition(chain_, [&](const Expr& each) { return is_of_instruction(each); }))
+      return refused("the sum asks " + ir::print(*other), conditions_of_formats);
     return std::nullopt;
   }
 
@@ -175,13 +161,7 @@ class BlockNest {
 }  // namespace
 
 Stmt loops_of_block(const Stmt& nest) {
-  Stmt tile = nest;
-  while (chain_of(tile).loops.size() > loops_of_nest) {
-    const auto* loop = tile.as<ir::For>();
-    const Stmt body = loop != nullptr ? loop->body : tile.as<ir::If>()->then;
-    tile = body;
-  }
-  return tile;
+  return innermost_loops(nest, loops_of_nest);
 }
 
 std::variant<TensorNest, Reason> block_nest_of(const ir::Chain& chain, const ir::Store& store,

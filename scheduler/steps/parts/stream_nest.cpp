@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 #include <weft/formats/lane_streams.h>
-#include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/program/launch_sizes.h>
+#include <weft/scheduler/steps/parts/stored_nest.h>
 #include <weft/scheduler/steps/parts/stream_nest.h>
 
 #include <algorithm>
-#include <iterator>
 
 namespace weft::steps {
 namespace {
@@ -34,29 +32,18 @@ class StreamFinder {
     if (auto reason = take_loops()) return *reason;
     if (auto reason = check_right()) return *reason;
     if (auto reason = check_conditions()) return *reason;
-    TensorNest& tile = nest_.tile;
-    for (std::size_t i = 0; i < store_.indices.size(); ++i) {
-      if (!ir::uses(store_.indices[i], tile.rows.name) && !ir::uses(store_.indices[i], tile.columns.name))
-        tile.kept.push_back(i);
-    }
+    nest_.tile.kept = kept_dimensions(store_, nest_.tile.rows, nest_.tile.columns);
     return std::move(nest_);
   }
 
  private:
-  std::string buffer(const char* array) const {
-    return array_buffer_name(context_.algorithm.sparse_operand()->name, array);
-  }
-
   std::optional<Reason> take_factors() {
-    const auto* product = ir::as_binary(store_.value, ir::BinaryOperator::multiply);
-    const ir::Load* factors[] = {product != nullptr ? ir::loaded(product->left) : nullptr,
-                                 product != nullptr ? ir::loaded(product->right) : nullptr};
-    if (factors[0] == nullptr || factors[1] == nullptr)
+    const auto factors = stored_factors_of(store_, context_);
+    if (!factors)
       return no_streams(ir::print(chain_.core), "a product of a stored value and one of a dense matrix");
-    const bool swapped = factors[0]->buffer->name != buffer("values");
     nest_.tile.sum = store_.buffer;
-    nest_.tile.left = *factors[swapped ? 1 : 0];
-    nest_.tile.right = *factors[swapped ? 0 : 1];
+    nest_.tile.left = factors->stored;
+    nest_.tile.right = factors->dense;
     return std::nullopt;
   }
 
@@ -67,8 +54,6 @@ class StreamFinder {
       return loop.kind == LoopKind::serial && known && known->begin == 0 && known->extent > 0 &&
              known->extent % multiple == 0;
     };
-    std::string found;
-    for (const ir::For& loop : chain_.loops) found += (found.empty() ? "" : ", ") + loop.name;
     const Level& places = context_.weights->levels().back();
     TensorNest& tile = nest_.tile;
     if (chain_.loops.size() == loops_of_streams) {
@@ -82,7 +67,7 @@ class StreamFinder {
           uses(tile.right, tile.depth) && uses(tile.right, nest_.steps))
         return std::nullopt;
     }
-    return no_streams(found,
+    return no_streams(names_of(chain_.loops),
                       fmt::format("serial loops over the steps of a stream, its {} rows, columns by "
                                   "eights and the {} places of a step, in this order: .split(n = 8) and "
                                   ".reorder first",
@@ -112,14 +97,8 @@ class StreamFinder {
   }
 
   std::optional<Reason> check_conditions() const {
-    for (const Expr& all : chain_.conditions) {
-      for (const Expr& condition : ir::conjuncts_of(all)) {
-        if (!is_of_instruction(condition))
-          return no_streams(
-              "the sum asks " + ir::print(condition),
-              "nothing but what the format and sizes ask: numbers of .split that divide the sizes");
-      }
-    }
+    if (const auto other = other_condition(chain_, [&](const Expr& each) { return is_of_instruction(each); }))
+      return no_streams("the sum asks " + ir::print(*other), conditions_of_formats);
     return std::nullopt;
   }
 
@@ -127,9 +106,7 @@ class StreamFinder {
     const auto* test = condition.as<ir::Binary>();
     if (test == nullptr) return false;
     if (test->op == ir::BinaryOperator::equal)
-      return ir::any<ir::Load>(test->left, [&](const ir::Load& load) {
-        return load.buffer->name == buffer(context_.weights->levels().back().index.c_str());
-      });
+      return ir::any<ir::Call>(test->left, [](const ir::Call& call) { return call.instruction == word_bit; });
     // The tile is zero beyond the matrix, and results of columns that there are not nobody reads.
     return test->op == ir::BinaryOperator::less && !ir::any<ir::Load>(condition) &&
            !ir::uses(condition, nest_.tile.rows.name);
@@ -148,13 +125,7 @@ bool are_streams(const SparseTensor* weights) {
 }
 
 Stmt loops_of_stream(const Stmt& nest) {
-  Stmt inner = nest;
-  while (chain_of(inner).loops.size() > loops_of_streams) {
-    const auto* loop = inner.as<ir::For>();
-    const Stmt body = loop != nullptr ? loop->body : inner.as<ir::If>()->then;
-    inner = body;
-  }
-  return inner;
+  return innermost_loops(nest, loops_of_streams);
 }
 
 std::variant<StreamNest, Reason> stream_nest_of(const ir::Chain& chain, const ir::Store& store,
