@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/assignment.h>
 #include <weft/formats/random.h>
-#include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/unstructured/lane_streams.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
@@ -20,12 +19,8 @@ WEFT_INDEX(m);
 WEFT_INDEX(n);
 WEFT_INDEX(k);
 
-/// Integers, whose sums have no rounding.
 WeightMatrix layer(std::int64_t rows, std::int64_t inner, double sparsity, DType dtype = DType::f16) {
-  WeightMatrix matrix = synthetic_layer(
-      {.rows = rows, .columns = inner, .sparsity = sparsity, .row_spread = 0.4, .dtype = dtype, .seed = 4});
-  matrix.values = random_array(dtype, {matrix.stored()}, 5, RandomValues::small_integers);
-  return matrix;
+  return test::layer_of_integers(rows, inner, sparsity, dtype);
 }
 
 Schedule of(const WeightMatrix& matrix, const Algorithm& algorithm, const Format& format,
@@ -72,14 +67,13 @@ TEST_P(LaneStreams, OddSizes) {
 TEST_P(LaneStreams, LongStreams) {
   for (const double sparsity : {0.0, 0.5, 0.9, 1.0})
     test::expect_exact(of(layer(32, 3000, sparsity), linear<f16>(32, 3000, 3), format(), {.slice = 4096}));
-  WeightMatrix uneven = layer(32, 3000, 0.0);
   std::vector<std::int64_t> rows, columns;
   for (std::int64_t column = 0; column < 3000; ++column) {
     rows.push_back(column < 1500 ? 3 : 12);
     columns.push_back(column);
   }
-  uneven = from_coordinates(32, 3000, rows, columns,
-                            random_array(DType::f16, {3000}, 6, RandomValues::small_integers), "uneven");
+  const WeightMatrix uneven = from_coordinates(
+      32, 3000, rows, columns, random_array(DType::f16, {3000}, 6, RandomValues::small_integers), "uneven");
   test::expect_exact(of(uneven, linear<f16>(32, 3000, 3), format(), {.slice = 3072}));
   // Streams of a warp one after the other, some of them empty.
   for (const double sparsity : {0.5, 0.995, 1.0})

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/assignment.h>
-#include <weft/formats/random.h>
-#include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/unstructured/sliced_rows.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
@@ -20,12 +18,8 @@ WEFT_INDEX(m);
 WEFT_INDEX(n);
 WEFT_INDEX(k);
 
-/// Integers, whose sums have no rounding.
 WeightMatrix layer(std::int64_t rows, std::int64_t inner, double sparsity, DType dtype = DType::f32) {
-  WeightMatrix matrix = synthetic_layer(
-      {.rows = rows, .columns = inner, .sparsity = sparsity, .row_spread = 0.4, .dtype = dtype, .seed = 4});
-  matrix.values = random_array(dtype, {matrix.stored()}, 5, RandomValues::small_integers);
-  return matrix;
+  return test::layer_of_integers(rows, inner, sparsity, dtype);
 }
 
 Schedule of(const WeightMatrix& matrix, const Algorithm& algorithm, const SlicedRows& knobs = {}) {

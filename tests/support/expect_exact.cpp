@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
 #include <weft/search/measure/verify.h>
 
 #include <algorithm>
@@ -28,6 +29,13 @@ void expect_exact(const Kernel& kernel, const Device& device, const Arguments& a
 }
 
 }  // namespace
+
+WeightMatrix layer_of_integers(std::int64_t rows, std::int64_t columns, double sparsity, DType dtype) {
+  WeightMatrix matrix = synthetic_layer(
+      {.rows = rows, .columns = columns, .sparsity = sparsity, .row_spread = 0.4, .dtype = dtype, .seed = 4});
+  matrix.values = random_array(dtype, {matrix.stored()}, 5, RandomValues::small_integers);
+  return matrix;
+}
 
 void expect_exact(const Schedule& schedule, Emitter emitter, Arrivals arrivals) {
   SCOPED_TRACE(schedule.algorithm().text() + "\n" + schedule.cpp());
