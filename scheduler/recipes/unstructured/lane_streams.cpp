@@ -140,8 +140,9 @@ StreamLaunch::StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& pr
   of_processor = std::max<std::int64_t>(1, ceil_divide(all, measured_processors));
   waves = static_cast<double>(ceil_divide(of_processor, room));
   warps = static_cast<double>(std::min(of_processor, room) * cut.warps);
-  words = static_cast<double>(of_processor * cut.warps * cut.turns * cut.slice /
-                              (in_pairs ? columns_of_pairs : columns_of_bits));
+  const std::int64_t words_of_lane =
+      of_processor * cut.warps * cut.turns * cut.slice / (in_pairs ? columns_of_pairs : columns_of_bits);
+  words = static_cast<double>(words_of_lane);
 }
 
 double StreamLaunch::microseconds(double of_word) const {
