@@ -250,11 +250,14 @@ Expressions::Printed Expressions::converted_to_integer(std::string value, DType 
 
 Expressions::Printed Expressions::of(const ir::Call& e, Form form) {
   if (e.instruction == last_arrival) {
-    helpers_.need(Helpers::Kind::last_arrival);
+    const std::int64_t some = *ir::integer_value(e.arguments.at(2));
+    helpers_.need(some == 0 ? Helpers::Kind::last_arrival : Helpers::Kind::last_arrival_of_some);
     const auto* place = e.arguments.at(0).as<ir::Load>();
     internal_check(place != nullptr, "an arrival without a place");
     const std::string counted = element(place->buffer, place->indices);
-    return call("last_arrival", counted + ", " + text(e.arguments.at(1), Precedence::lowest, Form::any));
+    const std::string arguments = counted + ", " + text(e.arguments.at(1), Precedence::lowest, Form::any);
+    return some == 0 ? call("last_arrival", arguments)
+                     : call("last_arrival_of_some", fmt::format("{}, {}", arguments, some));
   }
   const Instruction& row = instruction(e.instruction);
   internal_check(e.arguments.size() == row.operands.size(),

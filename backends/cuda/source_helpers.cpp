@@ -112,6 +112,27 @@ __device__ __forceinline__ bool last_arrival(int& place, unsigned count) {
 
 )";
 
+constexpr std::string_view arrival_of_some_function =
+    R"(// True for the last of `count` blocks whose first `threads` threads come here, all of them; it sees what the
+// others wrote before they came. `place` is zero before the first comes, and after the last.
+__device__ __forceinline__ bool last_arrival_of_some(int& place, unsigned count, int threads) {
+  asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+  int last = 0;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicInc(reinterpret_cast<unsigned*>(&place), count - 1) == count - 1;
+    __threadfence();
+  }
+  asm volatile(
+      "{ .reg .pred any; setp.ne.s32 any, %0, 0; bar.red.or.pred any, 1, %1, any; selp.b32 %0, 1, 0, any; }"
+      : "+r"(last)
+      : "r"(threads)
+      : "memory");
+  return last != 0;
+}
+
+)";
+
 constexpr std::pair<Helpers::Kind, std::string_view> plain_functions[] = {
     {Helpers::Kind::vector, vector_type},          {Helpers::Kind::load_vector, load_function},
     {Helpers::Kind::store_vector, store_function}, {Helpers::Kind::stream_vector, stream_function},
@@ -163,6 +184,7 @@ std::string Helpers::text() const {
       result += fmt::format(extremum_function, each.which, each.type, each.name, each.of_cuda);
   }
   if (has(Kind::last_arrival)) result += arrival_function;
+  if (has(Kind::last_arrival_of_some)) result += arrival_of_some_function;
   for (const std::string& function : functions_) result += function + "\n";
   return result;
 }

@@ -26,7 +26,8 @@ class Helpers {
     minimum_f64,
     maximum_f32,
     maximum_f64,
-    last_arrival,  ///< the last of the blocks that arrive
+    last_arrival,          ///< the last of the blocks that arrive
+    last_arrival_of_some,  ///< the same for the first threads of each
   };
 
   explicit Helpers(int index_bits) : index_bits_(index_bits) {}

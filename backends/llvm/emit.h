@@ -226,6 +226,7 @@ class Emitter {
                              const std::vector<DType>& operands, DType result);
   llvm::Value* library_call(std::string_view name, const std::vector<llvm::Value*>& arguments, DType result);
   llvm::Value* arrival(const ir::Call& e);
+  llvm::Value* any_of_some(llvm::Value* number, std::int64_t threads);
   llvm::Value* expanded_call(const ir::Call& e, const std::vector<llvm::Value*>& arguments);
 
   // Types. A value of vector type has one element a lane.

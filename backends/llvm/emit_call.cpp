@@ -1,4 +1,5 @@
 // Rows of the instruction table: LLVM's intrinsic, PTX, a C function, or what the row means.
+#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -35,7 +36,7 @@ llvm::Value* Emitter::of(const ir::Call& e) {
   return expanded_call(e, arguments);
 }
 
-/// The first thread counts its block, once all threads of the block have written. Fences on both sides make
+/// The first thread counts its block, once all threads that arrive have written. Fences on both sides make
 /// what any block wrote before it came visible to the last one.
 llvm::Value* Emitter::arrival(const ir::Call& e) {
   internal_check(!lanes_, "an arrival inside a vectorized loop");
@@ -56,7 +57,11 @@ llvm::Value* Emitter::arrival(const ir::Call& e) {
                                 address, llvm::Align(4));
     return is_last;
   }
-  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+  const std::int64_t some = *ir::integer_value(e.arguments.at(2));
+  if (some == 0)
+    builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+  else
+    of(*ir::execute("barrier_of_some", {1, some}).as<ir::Execute>());
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* first = new_block("arrive");
   llvm::BasicBlock* join = new_block("arrived");
@@ -80,8 +85,20 @@ llvm::Value* Emitter::arrival(const ir::Call& e) {
   llvm::PHINode* answer = builder_.CreatePHI(type, 2);
   answer->addIncoming(llvm::ConstantInt::get(type, 0), before);
   answer->addIncoming(found, counted);
-  llvm::Value* all = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_or, {}, {answer});
+  llvm::Value* all = some == 0 ? builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_or, {}, {answer})
+                               : any_of_some(answer, some);
   return builder_.CreateICmpNE(all, llvm::ConstantInt::get(type, 0));
+}
+
+/// Whether the number is beside 0 in one of so many threads, which meet.
+llvm::Value* Emitter::any_of_some(llvm::Value* number, std::int64_t threads) {
+  const std::string text = fmt::format(
+      "{{ .reg .pred any; setp.ne.s32 any, $1, 0; bar.red.or.pred any, 1, {}, any; selp.b32 $0, 1, 0, any; "
+      "}}",
+      threads);
+  llvm::CallInst* answer = inline_assembly(text, "=r,r,~{memory}", builder_.getInt32Ty(), {number}, true);
+  answer->setConvergent();
+  return answer;
 }
 
 llvm::Value* Emitter::intrinsic_call(std::string_view name, const std::vector<llvm::Value*>& arguments,

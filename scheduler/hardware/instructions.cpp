@@ -174,7 +174,7 @@ const std::vector<Instruction>& table() {
       {count_bits, i64, {i64}, "popc.b32 $0, $1;", "__popc($1)", "llvm.ctpop", "", 0, counted_bits},
       {.name = word_bit, .operands = {i64, i64}, .meaning = bit_of_word, .below = 2},
       {.name = word_bits, .operands = {i64, i64, i64}, .meaning = bits_of_word, .below = 33},
-      {last_arrival, boolean, {i32, i64}, "", "", "", "", 0, nullptr},
+      {last_arrival, boolean, {i32, i64, i64}, "", "", "", "", 0, nullptr},
       // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
       {"fma_relu_f32",
        f32,
@@ -200,6 +200,20 @@ std::span<const Instruction> instructions() {
 bool is_last_arrival(const ir::Expr& condition) {
   const auto* call = condition.as<ir::Call>();
   return call != nullptr && call->instruction == last_arrival;
+}
+
+ir::Expr arrival_of_block(ir::Expr place, ir::Expr count) {
+  return ir::call(std::string(last_arrival), DType::boolean, {std::move(place), std::move(count), 0});
+}
+
+ir::Expr arrival_of_some(const ir::Call& of_block, std::int64_t threads) {
+  return ir::call(std::string(last_arrival), DType::boolean,
+                  {of_block.arguments.at(0), of_block.arguments.at(1), threads});
+}
+
+bool is_arrival_of_some(const ir::Expr& condition) {
+  const auto* call = condition.as<ir::Call>();
+  return is_last_arrival(condition) && *ir::integer_value(call->arguments.at(2)) > 0;
 }
 
 bool holds_arrival(const ir::Stmt& stmt) {

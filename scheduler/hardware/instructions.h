@@ -38,12 +38,19 @@ struct Instruction {
   std::int64_t below = 0;  ///< beyond 0: the result is 0 or more and below; all that proofs look at
 };
 
-/// The row `last_arrival(place, count)`: the condition of an If, and nothing else, whose place is a Load of
-/// an i32 workspace between blocks. All threads of a block reach it and get the same answer: true for the
-/// last of `count` blocks that come there, which then may read what the others wrote before they came. The
-/// place is zero before the first comes and after the last. Nobody waits.
+/// The row `last_arrival(place, count, threads)`: the condition of an If, and nothing else, whose place is a
+/// Load of an i32 workspace between blocks. All threads of a block, or the first `threads` of it where that
+/// is not 0, reach it and get the same answer: true for the last of `count` blocks that come there, which
+/// then may read what the others wrote before they came. The place is zero before the first comes and after
+/// the last. Nobody waits.
 inline constexpr std::string_view last_arrival = "last_arrival";
 bool is_last_arrival(const ir::Expr& condition);
+/// All threads of a block arrive.
+ir::Expr arrival_of_block(ir::Expr place, ir::Expr count);
+/// The same, of its first threads alone.
+ir::Expr arrival_of_some(const ir::Call& of_block, std::int64_t threads);
+/// Whether it is one of those.
+bool is_arrival_of_some(const ir::Expr& condition);
 /// Whether such a condition stands inside.
 bool holds_arrival(const ir::Stmt& stmt);
 

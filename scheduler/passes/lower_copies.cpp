@@ -401,7 +401,8 @@ class UniformBarriers {
     const auto* loop = stmt.as<ir::For>();
     const auto* branch = stmt.as<ir::If>();
     const auto* let = stmt.as<ir::Let>();
-    if (!uniform && branch != nullptr && is_last_arrival(branch->condition))
+    if (!uniform && branch != nullptr && is_last_arrival(branch->condition) &&
+        !is_arrival_of_some(branch->condition))
       internal_check(false, "an arrival that only part of a block reaches");
     if (!uniform && stmt.as<ir::Barrier>() != nullptr)
       internal_check(false, "a barrier that only part of a block reaches");

@@ -155,23 +155,19 @@ std::optional<Reason> check_ring(const ir::Program& program) {
   return std::nullopt;
 }
 
-/// Precondition 11: all threads of a block ask who came last, producers once they have copied all.
-std::optional<Reason> check_arrivals(const ir::Program& program, const ir::WarpRoles& roles) {
-  if (!holds_arrival(program.body)) return std::nullopt;
-  if (roles.producer_registers > 0 || roles.consumer_registers > 0)
-    return Reason{
-        11,
-        "blocks share a sum, where threads meet that have other numbers of registers",
-        ".specialize_warps(producers = 4), which sets no registers, or .split_k(…, reduce = shared)",
-        {}};
+/// Precondition 11: a block that goes through tiles has one of the sums that it takes part in at a time.
+std::optional<Reason> check_arrivals(const ir::Program& program) {
   const bool again = ir::any<ir::For>(program.body, [](const ir::For& loop) {
-    return !ir::is_bound(loop.kind) && loop.role != ir::LoopRole::groups && holds_arrival(loop.body);
+    return !ir::is_bound(loop.kind) && ir::any<ir::For>(loop.body, [](const ir::For& group) {
+      return group.role == ir::LoopRole::groups && holds_arrival(group.body);
+    });
   });
   if (!again) return std::nullopt;
   return Reason{
       11,
       "blocks share the sums of several tiles, and producers are tiles ahead where they meet",
-      fmt::format(".split_k(…, reduce = shared), a tile for each block without .persist(…), {}", or_no_roles),
+      fmt::format(".persist(…, deal = …) in place of .split_k and .persist, .split_k(…, reduce = shared), {}",
+                  or_no_roles),
       {}};
 }
 
@@ -216,7 +212,7 @@ std::optional<Reason> check_registers(const ir::WarpRoles& roles, std::int64_t c
 std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRoles& roles,
                                    std::int64_t consumers, const Target& target) {
   if (auto refused = check_ring(program)) return refused;
-  if (auto refused = check_arrivals(program, roles)) return refused;
+  if (auto refused = check_arrivals(program)) return refused;
   if (consumers == 0) return std::nullopt;
   const bool set = roles.producer_registers > 0 || roles.consumer_registers > 0;
   const std::int64_t together = set ? threads_of_group : lanes_of_warp;

@@ -126,7 +126,6 @@ class Roles {
     if (const auto* loop = body.as<ir::For>(); loop != nullptr && ir::is_block(loop->kind))
       return ir::for_loop(*loop, (*this)(loop->body));
     if (const auto* let = body.as<ir::Let>()) return ir::let(let->name, let->value, (*this)(let->body));
-    if (holds_arrival(body)) return with_arrival(body);
     const auto loops = ring_loops(body);
     internal_check(loops.size() == 1, "warps have roles in a program without one ring of copies");
     rest_ = ring_of(loops.front()->body, ring_);
@@ -150,19 +149,6 @@ class Roles {
   }
 
  private:
-  /// Roles meet again where blocks count who came last: all threads do, and the others go on with the result.
-  Stmt with_arrival(const Stmt& body) {
-    if (const auto* allocation = body.as<ir::Allocate>())
-      return ir::allocate(allocation->buffer, (*this)(allocation->body));
-    const auto* block = body.as<ir::Sequence>();
-    const auto* arrival = block == nullptr ? nullptr : block->statements.back().as<ir::If>();
-    internal_check(arrival != nullptr && is_last_arrival(arrival->condition),
-                   "warps have roles in a program that does more than sum before blocks meet");
-    const Stmt own = ir::block({block->statements.begin(), block->statements.end() - 1});
-    const Stmt result = ir::if_then(thread() < consumers_, arrival->then);
-    return ir::block({(*this)(own), ir::if_then(arrival->condition, result)});
-  }
-
   Stmt in_turns(const Stmt& body, int registers, const char* instruction) const {
     const Stmt first = registers > 0 ? ir::execute(instruction, {registers}) : Stmt();
     return ir::allocate(turn_, ir::block({first, ir::store(turn_, {}, 0), body}));
@@ -372,8 +358,12 @@ ir::Program wait_within_roles(ir::Program program, std::int64_t consumers) {
   if (!program.roles) return program;
   // The roles part behind the first barrier.
   const auto within = [&](const Stmt& stmt) {
-    return ir::rewrite<ir::Barrier>(
+    const Stmt met = ir::rewrite<ir::Barrier>(
         stmt, [&](const ir::Barrier&) { return ir::execute("barrier_of_some", {1, consumers}); });
+    return ir::rewrite<ir::If>(met, [&](const ir::If& branch, const Stmt& s) {
+      if (!is_last_arrival(branch.condition)) return s;
+      return ir::if_then(arrival_of_some(*branch.condition.as<ir::Call>(), consumers), branch.then);
+    });
   };
   program.body = ir::rewrite<ir::If>(program.body, [&](const ir::If& branch, const Stmt& s) {
     const bool parts = ir::same(branch.condition, thread() < consumers);

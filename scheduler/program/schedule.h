@@ -235,9 +235,13 @@ class Schedule {
     return step("reorder_writeback", {{{}, tensor.value}, NamedArgument(rest)...}, tensor.place);
   }
   /// `.persist(n.outer, "m.block", blocks = 132)`: so many thread blocks go through the tiles of two loops
-  /// that are bound to blocks, those of the second one first.
-  Schedule& persist(Placed<LoopName> outer, LoopName inner, const NamedArgument& number) {
-    return step("persist", {argument(outer.value), argument(inner), number}, outer.place);
+  /// that are bound to blocks, those of the second one first. With `deal = "k.block"` they share the
+  /// iterations of that sum too, so that all have the same work.
+  template <class... Rest>
+  Schedule& persist(Placed<LoopName> outer, LoopName inner, const NamedArgument& number,
+                    const Rest&... rest) {
+    return step("persist", {argument(outer.value), argument(inner), number, NamedArgument(rest)...},
+                outer.place);
   }
   template <StepNumber Number>
   PersistentLoops persist(Placed<LoopName> outer, const LoopName& inner, Number number) {
@@ -332,7 +336,7 @@ class Schedule {
   WEFT_STEP_REFUSED(reorder_writeback, ".reorder_writeback(\"C\")",
                     (detail::takes<void(OneTensor, ...), Given...>))
   WEFT_STEP_REFUSED(persist, ".persist(n.outer, \"m.block\", blocks = 132)",
-                    (detail::takes<void(LoopGiven, LoopName, NamedArgument), Given...>))
+                    (detail::takes<void(LoopGiven, LoopName, NamedArgument, ...), Given...>))
   WEFT_STEP_REFUSED(specialize_warps, ".specialize_warps(producers = 4)",
                     (detail::takes<void(Placed<NamedArgument>, ...), Given...>))
   WEFT_STEP_REFUSED(multicast, ".multicast(\"A\", n.outer)",

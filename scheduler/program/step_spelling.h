@@ -99,10 +99,10 @@ struct ArgumentName {
     return {};
   }
 };
-inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
-    blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, from_begin{"from_begin"},
-    from_end{"from_end"}, groups{"groups"}, parts{"parts"}, producer_registers{"producer_registers"},
-    producers{"producers"}, reduce{"reduce"}, workers{"workers"};
+inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, deal{"deal"},
+    depth{"depth"}, blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"},
+    from_begin{"from_begin"}, from_end{"from_end"}, groups{"groups"}, parts{"parts"},
+    producer_registers{"producer_registers"}, producers{"producers"}, reduce{"reduce"}, workers{"workers"};
 
 /// What a member of Schedule takes where an argument has a name.
 struct NamedArgument : Argument {

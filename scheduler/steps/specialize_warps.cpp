@@ -86,9 +86,7 @@ constexpr Precondition preconditions[]{
     {10,
      "consumers get no more registers than there are: those that every thread of the block begins with, "
      "and those that producers give up of theirs, or they would wait for ever"},
-    {11,
-     "no sum is split between blocks; or each block has one tile, and no registers are set: all threads meet "
-     "where the last of the blocks is found"}};
+    {11, "no sum is split between blocks that go through tiles, but for .persist(…, deal = …)"}};
 
 }  // namespace
 

@@ -204,14 +204,15 @@ TEST(SparseTensorCores, BlocksShareASum) {
 }
 
 /// Tiles of few columns, which leave shared memory to weights under way, and blocks that share a sum while
-/// some of their warps only copy.
+/// some of their warps only copy; or to which the sums are dealt (0).
 TEST(SparseTensorCores, FewColumns) {
   const Epilogue epilogue{.bias = true, .activation = Activation::relu};
   for (const std::int64_t columns : {1, 8, 12, 17, 32}) {
-    for (const std::int64_t groups : {1, 2, 3}) {
+    for (const std::int64_t groups : {0, 1, 2, 3}) {
       SCOPED_TRACE(testing::Message() << columns << " columns, " << groups << " blocks");
-      const ShflBwKnobs knobs{
+      ShflBwKnobs knobs{
           .tile_n = columns <= 16 ? 16 : 32, .stages = 5, .groups = groups, .producers = columns > 1 ? 4 : 0};
+      if (groups == 0) knobs.blocks = columns == 12 ? 3 : 7;
       expect_exact(product({150, 700, columns}, formats::n_m({.rows = 128, .places = 128}), "sm_90a", knobs,
                            DType::f16, epilogue));
       expect_exact(product({70, 900, columns}, formats::v_n_m({.rows = 64}), "sm_90a", knobs));

@@ -216,6 +216,12 @@ TEST(TensorSteps, PersistRefuses) {
   Schedule three = test::spmm_schedule("sm_80");
   three.tile(m = 4, n = 32).bind(m.outer, block_z).bind(n.outer, block_y).bind(m.inner, block_x);
   expect_refused(three, persist("m.outer", "n.outer", 3), 4, "m.inner is bound to block_x");
+  const auto dealt = [](const char* loop) {
+    return Step{"persist", {word("n.outer"), word("m.block"), blocks = 3, deal = LoopName(loop)}, {}};
+  };
+  expect_refused(written_back(), dealt("q"), 1, "q");
+  expect_refused(written_back(), dealt("m.row.outer"), 5, "m.row.outer");
+  expect_refused(written_back({.columns = Extent(65)}), dealt("m.block"), 5, "m.block");
 }
 
 TEST(TensorSteps, SpecializeWarpsRefuses) {
@@ -233,14 +239,18 @@ TEST(TensorSteps, SpecializeWarpsRefuses) {
   EXPECT_THROW(persistent().try_apply({"specialize_warps", {{"consumers", std::int64_t{4}}}, {}}), UserError);
 }
 
-/// Threads of both roles meet where blocks count who came last.
+/// Threads that compute meet where blocks count who came last.
 TEST(TensorSteps, RolesWhereBlocksShareASum) {
   Schedule shared_sum = tensorized();
   shared_sum.bind(shared_sum.split_k(k_block, 2, second_pass), block_z);
   shared_sum.reorder_writeback(std::string("C"));
-  expect_refused(shared_sum, roles(4, 40, 232), 11, "threads meet that have other numbers of registers");
-  Schedule with_roles = shared_sum;
-  EXPECT_FALSE(with_roles.try_apply(roles()));
+  for (const Step& of_warps : {roles(), roles(4, 40, 232)}) {
+    Schedule with_roles = shared_sum;
+    EXPECT_FALSE(with_roles.try_apply(of_warps));
+    Schedule dealt = written_back();
+    dealt.persist(n.outer, m_block, blocks = 3, deal = k_block);
+    EXPECT_FALSE(dealt.try_apply(of_warps));
+  }
   shared_sum.persist(n.outer, m_block, blocks = 3);
   expect_refused(shared_sum, roles(), 11, "the sums of several tiles");
 }

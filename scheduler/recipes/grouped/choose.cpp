@@ -53,7 +53,7 @@ class Numbers {
     const bool roles = has_roles();
     chosen.producers = roles ? knobs_.producers.value_or(warps_of_producer) : 0;
     // All threads meet where blocks share a sum, each with the registers that it began with.
-    const bool hand_over = by_warpgroups() && *chosen.groups == 1;
+    const bool hand_over = by_warpgroups() && *chosen.groups <= 1;
     chosen.producer_registers =
         roles ? knobs_.producer_registers.value_or(hand_over ? registers_of_producer : 0) : 0;
     chosen.consumer_registers =
@@ -71,6 +71,12 @@ class Numbers {
           fmt::format("producer_registers = {}, consumer_registers = {} with warps that all copy",
                       knobs_.producer_registers.value_or(0), knobs_.consumer_registers.value_or(0)),
           "neither of them, or producers = 4 beside them, on sm_90a");
+    if (knobs_.groups == 0 && (knobs_.blocks == 0 || blocks_of_cluster() > 1))
+      throw UserError("sums are dealt to single blocks that go through tiles", algorithm_.name,
+                      fmt::format("groups = 0, blocks = {}, cluster = {}", knobs_.blocks.value_or(0),
+                                  blocks_of_cluster()),
+                      fmt::format("groups = 0 with blocks = {} and without cluster, or other groups",
+                                  measured_device.multiprocessors));
   }
 
   /// Warps that would compute beside their tile.
@@ -107,7 +113,7 @@ class Numbers {
   /// Producers copy whole runs.
   bool has_roles() const {
     if (knobs_.producers) return *knobs_.producers > 0;
-    return target_.name == "sm_90a" && has_runs() && knobs_.groups.value_or(1) == 1 &&
+    return target_.name == "sm_90a" && has_runs() && knobs_.groups.value_or(1) <= 1 &&
            knobs_.stages.value_or(most_stages) > 1;
   }
 
@@ -115,7 +121,8 @@ class Numbers {
 
   /// Blocks that go through the tiles, of one number in their clusters; 0: each has a tile.
   std::int64_t blocks_through_tiles() const {
-    const bool through = has_roles() && knobs_.groups.value_or(1) == 1;
+    const std::int64_t groups = knobs_.groups.value_or(1);
+    const bool through = groups == 0 || (groups == 1 && has_roles());
     const std::int64_t all = knobs_.blocks.value_or(through ? measured_device.multiprocessors : 0);
     return all == 0 ? 0 : std::max<std::int64_t>(1, all / blocks_of_cluster());
   }

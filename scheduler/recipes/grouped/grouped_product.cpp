@@ -66,7 +66,7 @@ class Grouped {
     if (*numbers_.groups > 1)
       schedule_.bind(schedule_.split_k(blocks, *numbers_.groups, second_pass), block_z);
     schedule_.reorder_writeback(output(), weft::columns = *numbers_.line);
-    go_through_tiles(columns, blocks_of_rows);
+    go_through_tiles(columns, blocks_of_rows, blocks);
     part_roles();
     if (in_clusters()) schedule_.multicast(schedule_.algorithm().sparse_operand()->name, in_cluster);
     return std::move(schedule_);
@@ -108,10 +108,13 @@ class Grouped {
     schedule_.bind(beside ? rows : columns, block_y).bind(beside ? columns : rows, block_x);
   }
 
-  void go_through_tiles(LoopName outer, LoopName inner) {
+  void go_through_tiles(LoopName outer, LoopName inner, const LoopName& summed) {
     if (*numbers_.blocks == 0) return;
     if (inner_tiles_are_columns()) std::swap(outer, inner);
-    schedule_.persist(outer, inner, weft::blocks = *numbers_.blocks);
+    if (*numbers_.groups > 0)
+      schedule_.persist(outer, inner, weft::blocks = *numbers_.blocks);
+    else
+      schedule_.persist(outer, inner, weft::blocks = *numbers_.blocks, deal = summed);
   }
 
   /// Two loops over tiles: the outer one goes over several columns, and the inner one over those and all

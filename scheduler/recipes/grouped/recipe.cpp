@@ -19,7 +19,7 @@ constexpr auto shfl_bw_list = list_of(
     knob_of<&ShflBwKnobs::instruction>("instruction", 1, 1, instructions),
     knob_of<&ShflBwKnobs::warp_m>("warp_m", most_tile, 1, {}, rows_of_instruction),
     knob_of<&ShflBwKnobs::warp_n>("warp_n", most_tile, 1, {}, columns_of_instruction),
-    knob_of<&ShflBwKnobs::groups>("groups", most_tile),
+    knob_of<&ShflBwKnobs::groups>("groups", most_tile, 0),
     knob_of<&ShflBwKnobs::line>("line", most_tile, 1, {}, columns_of_instruction),
     knob_of<&ShflBwKnobs::producers>("producers", most_warps, 0),
     knob_of<&ShflBwKnobs::producer_registers>("producer_registers", most_registers, 0),

@@ -141,12 +141,23 @@ std::vector<std::string> operands_to_align(const Algorithm& algorithm) {
   if (!width.is_static()) return names;
   for (const TensorAccess& factor : algorithm.factors) {
     const Operand& operand = algorithm.operands[factor.operand];
-    if (operand.name == loops.dense && is_unaligned(factor)) names.push_back(operand.name);
+    if (operand.name != loops.dense) continue;
+    if (is_unaligned(factor) || (width == Extent(1) && lies_across(operand, factor, loops.columns)))
+      names.push_back(operand.name);
   }
   if (has_results(algorithm, loops, least_results_to_align) && is_unaligned(algorithm.output) &&
       !algorithm.reads_output())
     names.push_back(algorithm.operands[algorithm.output.operand].name);
   return names;
+}
+
+/// Of the dense operand of one column: [1, k] rather than [k, 1].
+bool is_row(const Algorithm& algorithm, const std::string& name) {
+  const ProductLoops loops = product_loops(algorithm);
+  return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    return operand.name == name && lies_across(operand, factor, loops.columns);
+  });
 }
 
 bool copies_input(const Algorithm& algorithm) {
@@ -169,8 +180,10 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
                               writes_runs_of_rows(given, *schedule.weights());
   for (const std::string& name : operands_to_transpose(given))
     if (!leaves_results || name != results) schedule.transpose(name);
-  if (copies != OperandCopies::transposed)
-    for (const std::string& name : operands_to_align(schedule.algorithm())) schedule.align(name);
+  if (copies != OperandCopies::transposed) {
+    for (const std::string& name : operands_to_align(schedule.algorithm()))
+      is_row(schedule.algorithm(), name) ? schedule.transpose(name) : schedule.align(name);
+  }
   return schedule;
 }
 

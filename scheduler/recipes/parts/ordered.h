@@ -44,7 +44,8 @@ GatheredProduct ordered_product(const Algorithm& algorithm);
 
 /// The operands of a product whose rows are no multiple of four bytes and lie as the kernel has them: what
 /// recipes would copy to shared memory element by element, they have aligned first; and the result where
-/// there is much of it. Words are faster read where they lie (docs/measurements/choice.md).
+/// there is much of it. Words are faster read where they lie (docs/measurements/choice.md). Of a single
+/// column also [1, k], whose elements rows of its transposed copy begin with.
 std::vector<std::string> operands_to_align(const Algorithm& algorithm);
 
 /// Whether the dense input is transposed or aligned: rows of its copy begin at multiples of 16 bytes.
