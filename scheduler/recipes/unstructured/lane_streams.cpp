@@ -40,12 +40,12 @@ class Streams {
     else if (problem_.inner % elements_of_vector != 0)
       schedule_.align(problem_.dense);
     const WeightLoops of_weights = weight_loops(schedule_);
-    const LoopName &streams = of_weights.rows.at(0), &row = of_weights.rows.at(1);
+    const LoopName &streams = of_weights.rows.at(0), &group = of_weights.rows.at(1),
+                   &row = of_weights.rows.at(2);
     const LoopName &slice = of_weights.sum.at(0), &step = of_weights.sum.at(1), &place = of_weights.sum.at(2);
     const auto [column_blocks, column] = schedule_.split(LoopName(problem_.column), knobs_.columns);
-    const auto [row_blocks, of_block] = schedule_.split(streams, knobs_.warps * knobs_.turns);
-    const auto [warps, turn] = schedule_.split(of_block, knobs_.turns);
-    schedule_.reorder(row_blocks, column_blocks, slice, warps, turn, step, row, column, place)
+    const auto [row_blocks, warps] = schedule_.split(streams, knobs_.warps);
+    schedule_.reorder(row_blocks, column_blocks, slice, warps, group, step, row, column, place)
         .bind(column_blocks, block_y)
         .bind(row_blocks, block_x)
         .stage(problem_.dense, shared, at = slice)
@@ -86,6 +86,7 @@ Schedule streamed_schedule(Algorithm algorithm, std::shared_ptr<const SparseTens
                     "warps times turns that divide the streams, one for each 32 rows");
   Format format = weights->format();
   format.parameters["columns"] = chosen.slice;
+  format.parameters["groups"] = chosen.turns;
   if (format != weights->format()) weights = weights->repacked(format);
   return with_recipe_named(needs.name, given, [&] {
     Schedule schedule = Streams(algorithm, weights, target, problem, chosen)();

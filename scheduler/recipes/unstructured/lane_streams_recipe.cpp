@@ -93,8 +93,9 @@ std::optional<KnobValues> choose_streams(const Algorithm& algorithm,
 
 Format format_of_point(const Format& format, const KnobValues& point) {
   Format other = format;
-  if (const auto slice = point.find("slice"); slice != point.end() && slice->second > 0)
-    other.parameters["columns"] = slice->second;
+  for (const auto& [knob, parameter] : {std::pair{"slice", "columns"}, {"turns", "groups"}})
+    if (const auto found = point.find(knob); found != point.end() && found->second > 0)
+      other.parameters[parameter] = found->second;
   return other;
 }
 
