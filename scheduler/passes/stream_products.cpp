@@ -1,7 +1,7 @@
-// A warp goes through a stream of groups of 32 rows of the weights. Lanes take elements at their own pace, none
-// more than most_rows_ahead behind another, so the rows of the stream in use are few: a ring in shared memory
-// holds them and those that come, copied in chunks. While a step is multiplied, the next one's word is loaded
-// and counted, so that all know at its begin which rows it takes.
+// A warp goes through a stream of groups of 32 rows of the weights. Lanes take elements at their own pace,
+// none more than most_rows_ahead behind another, so the rows of the stream in use are few: a ring in shared
+// memory holds them and those that come, copied in chunks. While a step is multiplied, the next one's word is
+// loaded and counted, so that all know at its begin which rows it takes.
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/lane_streams.h>
@@ -132,9 +132,7 @@ class StreamProduct {
   // ---- the ring ----
 
   Expr full(const Expr& slot) const { return ir::load(full_, {warp(), slot}); }
-  Expr words_full(const Expr& of_group) const {
-    return full(of_group % words_at_once() + ring_of_.chunks());
-  }
+  Expr words_full(const Expr& of_group) const { return full(of_group % words_at_once() + ring_of_.chunks()); }
 
   /// What is copied together: to lines of 128 bytes from one on, so many of them at most.
   struct Piece {
@@ -189,9 +187,7 @@ class StreamProduct {
                       set(asked_, now(asked_) + chunk_rows), set(asked_slot_, behind(slot))});
   }
 
-  Expr behind(const Expr& slot) const {
-    return ir::select(slot < ring_of_.chunks() - 1, slot + 1, 0);
-  }
+  Expr behind(const Expr& slot) const { return ir::select(slot < ring_of_.chunks() - 1, slot + 1, 0); }
 
   /// A chunk that no lane reads any more makes room for another.
   Stmt ask_where_room_is() const {
@@ -217,10 +213,10 @@ class StreamProduct {
     const Expr round = variable(".once_more"), element = variable(".once_more.element");
     const Expr row = round * rows_at_once + lane() / lanes_of_row,
                place = lane() % lanes_of_row * of_lane + element;
-    const Stmt one = ir::store(ring_, {warp(), ring_of_.rows() + row, place},
-                               ir::load(ring_, {warp(), row, place}));
-    return ir::block({ir::for_range(round, StreamRing::rows_once_more / rows_at_once, LoopKind::unrolled, step_,
-                                    ir::for_range(element, of_lane, LoopKind::vectorized, step_, one)),
+    const Stmt one =
+        ir::store(ring_, {warp(), ring_of_.rows() + row, place}, ir::load(ring_, {warp(), row, place}));
+    return ir::block({ir::for_range(round, StreamRing::rows_once_more / rows_at_once, LoopKind::unrolled,
+                                    step_, ir::for_range(element, of_lane, LoopKind::vectorized, step_, one)),
                       ir::execute("barrier_of_warp")});
   }
 
@@ -331,11 +327,11 @@ class StreamProduct {
   Stmt counted(const ir::BufferRef& to, const Expr& step) const {
     const Expr half = std::int64_t{1} << bits_of_half;
     const auto count = [](const Expr& bits) { return ir::call(std::string(count_bits), DType::i64, {bits}); };
-    return ir::block(
-        {set(to, word_of(step)), ir::store(counts_, {0}, count(now(to) % half)),
-         ir::store(counts_, {1}, count(now(to) / half % half)),
-         set(most_, of_counts([&](std::int64_t i) { return ir::load(taken_, {i}) + in_word(i); }, ir::maximum)),
-         of_warp(warp_maximum, most_)});
+    return ir::block({set(to, word_of(step)), ir::store(counts_, {0}, count(now(to) % half)),
+                      ir::store(counts_, {1}, count(now(to) / half % half)),
+                      set(most_, of_counts([&](std::int64_t i) { return ir::load(taken_, {i}) + in_word(i); },
+                                           ir::maximum)),
+                      of_warp(warp_maximum, most_)});
   }
 
   /// Where each half of the word goes on, and the next word.
@@ -344,8 +340,7 @@ class StreamProduct {
     const auto place_behind = [&](const ir::BufferRef& to, std::int64_t i, const ir::BufferRef& from,
                                   std::int64_t of, std::int64_t half) {
       const Expr place = ir::load(to, {i});
-      list.push_back(
-          ir::store(to, {i}, ir::load(from, {of}) + ir::load(counts_, {half}) * row_bytes));
+      list.push_back(ir::store(to, {i}, ir::load(from, {of}) + ir::load(counts_, {half}) * row_bytes));
       list.push_back(
           ir::store(to, {i}, ir::select(place < now(end_), place, place - ring_of_.rows() * row_bytes)));
     };

@@ -9,8 +9,8 @@
 
 namespace weft::passes {
 
-/// The ring of a warp: chunks of rows of a stream. Behind its end lie as many of its first rows once more as a
-/// half of a word takes, so that lanes ask only between halves where the ring ends.
+/// The ring of a warp: chunks of rows of a stream. Behind its end lie as many of its first rows once more as
+/// a half of a word takes, so that lanes ask only between halves where the ring ends.
 struct StreamRing {
   static constexpr std::int64_t chunk_rows = 32, rows_once_more = bits_of_half;
   bool in_pairs = false;

@@ -360,7 +360,8 @@ constexpr Precondition preconditions[]{
     {11, "instructions of sparse tensor cores take weights that keep two of four, and no others"},
     {12,
      "of weights in lane_streams or pair_words, in place of 2 to 4, 7 and 8: loops over the groups "
-     "of a stream, its steps, the 32 rows, columns and the places of a step, in this order; the dense factor is [n, k] in "
+     "of a stream, its steps, the 32 rows, columns and the places of a step, in this order; the dense factor "
+     "is [n, k] in "
      "shared memory; mma_m16n8k16 on sm_80 and newer"}};
 
 }  // namespace

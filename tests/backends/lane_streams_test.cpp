@@ -160,17 +160,17 @@ TEST_P(LaneStreams, TensorizeSaysWhatItNeeds) {
   };
   const auto in_order = [](Schedule& schedule) -> Schedule& {
     return schedule.split(n = 8)
-        .reorder(n.outer, "m.block", "k.slice", "k.step", "m.row", n.inner, "k.place")
+        .reorder(n.outer, "m.block", "k.slice", "m.group", "k.step", "m.row", n.inner, "k.place")
         .stage("X", shared, at = "k.slice");
   };
   EXPECT_EQ(message([&](Schedule& schedule) { in_order(schedule).tensorize("mma_m16n8k16"); }), "taken");
   EXPECT_THAT(message([&](Schedule& schedule) { in_order(schedule).tensorize("mma_m16n8k16"); }, "sm_75"),
               HasSubstr("sm_80"));
   EXPECT_THAT(message([&](Schedule& schedule) { schedule.tensorize("mma_m16n8k16"); }),
-              HasSubstr("steps of a stream"));
+              HasSubstr("groups of rows of a stream"));
   EXPECT_THAT(message([&](Schedule& schedule) {
                 schedule.split(n = 8)
-                    .reorder(n.outer, "m.block", "k.slice", "k.step", "m.row", n.inner, "k.place")
+                    .reorder(n.outer, "m.block", "k.slice", "m.group", "k.step", "m.row", n.inner, "k.place")
                     .tensorize("mma_m16n8k16");
               }),
               HasSubstr("in shared memory"));

@@ -66,9 +66,8 @@ class StreamFinder {
       tile.depth = chain_.loops[4];
       if (counts(nest_.groups, groups) && is_whole_stream() && counts(nest_.steps, 1) &&
           counts(tile.rows, rows_of_stream) && counts(tile.columns, columns_of_instruction) &&
-          counts(tile.depth, places.extent) && uses(tile.left, tile.rows) &&
-          !uses(tile.left, tile.columns) && uses(tile.right, tile.columns) &&
-          uses(tile.right, tile.depth) && uses(tile.right, nest_.steps))
+          counts(tile.depth, places.extent) && uses(tile.left, tile.rows) && !uses(tile.left, tile.columns) &&
+          uses(tile.right, tile.columns) && uses(tile.right, tile.depth) && uses(tile.right, nest_.steps))
         return std::nullopt;
     }
     return no_streams(names_of(chain_.loops),
