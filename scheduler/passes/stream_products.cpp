@@ -200,13 +200,14 @@ class StreamProduct {
     const Expr slot = now(arrived_slot_);
     return ir::if_then(
         now(arrived_) < now(most_),
-        ir::block({wait(full(slot), now(round_) % 2), ir::if_then(ir::equal(slot, 0), put_once_more()),
+        ir::block({wait(full(slot), now(round_) % 2),
+                   ir::if_then(ir::equal(slot, 0) && 0 < now(arrived_), put_once_more()),
                    set(arrived_, now(arrived_) + chunk_rows),
                    set(round_, ir::select(slot < ring_of_.chunks() - 1, now(round_), now(round_) + 1)),
                    set(arrived_slot_, behind(slot))}));
   }
 
-  /// The ring's first rows, behind its end.
+  /// The ring's first rows, as far as the stream has them, behind its end.
   Stmt put_once_more() const {
     constexpr std::int64_t of_lane = 8, lanes_of_row = row_elements / of_lane,
                            rows_at_once = lanes_of_stream / lanes_of_row;
@@ -215,9 +216,11 @@ class StreamProduct {
                place = lane() % lanes_of_row * of_lane + element;
     const Stmt one =
         ir::store(ring_, {warp(), ring_of_.rows() + row, place}, ir::load(ring_, {warp(), row, place}));
-    return ir::block({ir::for_range(round, StreamRing::rows_once_more / rows_at_once, LoopKind::unrolled,
-                                    step_, ir::for_range(element, of_lane, LoopKind::vectorized, step_, one)),
-                      ir::execute("barrier_of_warp")});
+    const Stmt of_round = ir::if_then(now(arrived_) + row < now(rows_there_),
+                                      ir::for_range(element, of_lane, LoopKind::vectorized, step_, one));
+    return ir::block(
+        {ir::for_range(round, StreamRing::rows_once_more / rows_at_once, LoopKind::unrolled, step_, of_round),
+         ir::execute("barrier_of_warp")});
   }
 
   Stmt ask_for_words(const Expr& of_group) const {
