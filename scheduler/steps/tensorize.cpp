@@ -291,6 +291,7 @@ class Tensorize {
     };
     ir::Program result = program_;
     result.body = rewriter(in_fragments);
+    if (!of_stream_.empty()) result.body = with_rows_apart(result.body, nest_.right.buffer);
     if (is_of_blocks()) result.body = with_uniform_numbers(result.body, context_);
     return result;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/stream_instructions.h>
 #include <weft/scheduler/passes/stream_products.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
@@ -69,8 +70,8 @@ struct StreamShape {
     const passes::StreamRing ring{in_pairs};
     const std::int64_t of_ring = ring.bytes() + (ring.chunks() + 2) * of_barrier;
     const Number of_words = slice / Number(in_pairs ? 64 : 32) * Number(128) * words_at_once();
-    return warps * (Number(of_ring) + of_words + columns * Number(of_results)) + columns * slice * Number(2) +
-           Number(64);
+    return warps * (Number(of_ring) + of_words + columns * Number(of_results)) +
+           columns * (slice + Number(stream_rows_apart)) * Number(2) + Number(64);
   }
 
  private:

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/formats/lane_streams.h>
-#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/stream_instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/stored_nest.h>
@@ -139,6 +139,16 @@ bool are_streams(const SparseTensor* weights) {
 
 Stmt loops_of_stream(const Stmt& nest) {
   return innermost_loops(nest, loops_of_streams);
+}
+
+Stmt with_rows_apart(const Stmt& body, const ir::BufferRef& tile) {
+  std::vector<Expr> shape = tile->shape;
+  shape.back() = shape.back() + stream_rows_apart;
+  const ir::BufferRef apart = ir::make_tile(tile->name, *tile, tile->scope, std::move(shape));
+  return ir::rewrite<ir::Allocate>(
+      ir::replace_buffer(body, tile, apart), [&](const ir::Allocate& allocation, const Stmt& s) {
+        return allocation.buffer == tile ? ir::allocate(apart, allocation.body) : s;
+      });
 }
 
 std::variant<StreamNest, Reason> stream_nest_of(const ir::Chain& chain, const ir::Store& store,
