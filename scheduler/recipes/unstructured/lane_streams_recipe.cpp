@@ -109,14 +109,13 @@ Bound time_of_streams(const ProblemSummary& problem, const KnobValues& point, co
   const StreamLaunch launch(cut, sizes, in_pairs, target);
   // Of a lane in a stream: what it takes in the mean, and what the one with the most of 32 takes beyond that.
   const double kept = problem.density(), share = in_pairs ? 1 - (1 - kept) * (1 - kept) : kept;
-  const double places = static_cast<double>(cut.slice) / 2;
-  const double rows = places * share + (in_pairs ? 2.1 : 2.4) * std::sqrt(places * share * (1 - share));
-  const double of_stream = rows * 128 + static_cast<double>(cut.slice) * (in_pairs ? 2 : 4);
+  const double columns = static_cast<double>(cut.slice * cut.turns), places = columns / 2;
+  const double rows = places * share + (in_pairs ? 1.4 : 1.75) * std::sqrt(places * share * (1 - share));
+  const double of_stream = rows * 128 + columns * (in_pairs ? 2 : 4);
   Parts parts(ceilings);
   // Microseconds of a processor for a word of a warp, fitted to 45 kernels of 13824 x 5120 on an H200: what
   // its instructions take, what its bytes take, and what a warp waits for on its own.
-  const double words =
-      static_cast<double>(cut.slice) / static_cast<double>(in_pairs ? columns_of_pairs : columns_of_bits);
+  const double words = columns / static_cast<double>(in_pairs ? columns_of_pairs : columns_of_bits);
   const double of_bytes = 0.74 * of_stream / words * static_cast<double>(ceilings.multiprocessors) * 1e6 /
                           ceilings.bytes_a_second;
   const double of_columns =
