@@ -8,12 +8,12 @@
 #include <weft/formats/lane_streams.h>
 #include <weft/formats/named/common.h>
 #include <weft/formats/named/lane_streams.h>
+#include <weft/formats/named/stream_rows.h>
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <utility>
 
 namespace weft::named {
@@ -25,129 +25,14 @@ constexpr std::array<FormatParameter, 2> stream_parameters{
     {{"columns", "a multiple of 64 from 64 to 1048576", "512", "columns of a stream"},
      {"groups", "1 to 64", "1", "groups of 32 rows that a stream goes through"}}};
 
-/// What a weight's streams are like.
-struct StreamShape {
-  std::int64_t blocks = 0;  ///< of rows, a stream's
-  std::int64_t slices = 0, groups = 0, steps = 0;
-  std::int64_t columns = 0;          ///< a stream has
-  std::int64_t columns_of_step = 0;  ///< columns_of_bits or columns_of_pairs
-
-  bool in_pairs() const { return columns_of_step == columns_of_pairs; }
-  std::int64_t counts() const { return in_pairs() ? 1 : 2; }
-  std::int64_t steps_of_stream() const { return groups * steps; }
-  std::int64_t rows() const { return groups * rows_of_stream; }
-  std::int64_t streams() const { return blocks * slices; }
-  std::int64_t words_of_stream() const { return steps_of_stream() * lanes_of_stream; }
-  std::int64_t words() const { return streams() * words_of_stream(); }
-};
-
-/// An order of the rows of each group, so that no lane of a stream has many more places than others.
-class RowsOfLanes {
- public:
-  RowsOfLanes(const WeightMatrix& weights, const StreamShape& shape) : weights_(weights), shape_(shape) {}
-
-  /// Of one block, all its rows, -1 for those that the weight does not have.
-  void order(std::int64_t block, std::span<std::int32_t> rows) const {
-    Sums lanes(static_cast<std::size_t>(rows_with_own_lane * of_row()));
-    for (std::int64_t group = 0; group < shape_.groups; ++group) {
-      const auto own = rows.subspan(group * rows_of_stream, rows_of_stream);
-      const std::int64_t first = block * shape_.rows() + group * rows_of_stream;
-      for (std::int64_t i = 0; i < rows_of_stream; ++i)
-        own[i] = first + i < weights_.rows ? static_cast<std::int32_t>(first + i) : -1;
-      deal(own, lanes);
-    }
-  }
-
- private:
-  using Sums = std::vector<std::int32_t>;
-  /// Rows that differ by a multiple of it go to the same lanes.
-  static constexpr std::int64_t rows_with_own_lane = 8, lanes_of_row = 4;
-
-  std::int64_t counts_of_slice() const { return lanes_of_row * shape_.counts(); }
-  std::int64_t of_row() const { return shape_.slices * counts_of_slice(); }
-
-  /// Places that each lane of a row has in each slice.
-  void count(std::int32_t row, std::span<std::int32_t> counts) const {
-    if (row < 0) return;
-    std::int64_t last = -1;
-    for (const std::int64_t i : weights_.entries(row)) {
-      if (weights_.values.is_zero_bits(i)) continue;
-      const std::int64_t column = weights_.column_of(i), inside = column % shape_.columns;
-      const auto at = stream_place<std::int64_t>(0, inside % shape_.columns_of_step, shape_.in_pairs());
-      if (shape_.in_pairs() && column / 2 == last) continue;
-      last = column / 2;
-      ++counts[column / shape_.columns * counts_of_slice() + at.lane * shape_.counts() +
-               (shape_.in_pairs() ? 0 : at.half)];
-    }
-  }
-
-  /// Lets rows change places as long as that makes the longest lanes shorter, and adds them to the lanes.
-  void deal(std::span<std::int32_t> rows, Sums& lanes) const {
-    Sums counts(static_cast<std::size_t>(rows_of_stream * of_row()));
-    const auto of = [&](std::int64_t i) { return std::span(counts).subspan(i * of_row(), of_row()); };
-    const auto lanes_of = [&](std::int64_t i) {
-      return std::span(lanes).subspan(i % rows_with_own_lane * of_row(), of_row());
-    };
-    for (std::int64_t i = 0; i < rows_of_stream; ++i) {
-      count(rows[i], of(i));
-      std::ranges::transform(lanes_of(i), of(i), lanes_of(i).begin(), std::plus<>());
-    }
-    const std::vector<double> means = means_of(lanes);
-    constexpr int sweeps = 2;  // more of them gain a thousandth of the bytes
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-      for (std::int64_t i = 0; i < rows_of_stream; ++i) {
-        for (std::int64_t other = i + 1; other < rows_of_stream; ++other) {
-          if ((other - i) % rows_with_own_lane == 0 ||
-              !is_better(of(i), of(other), lanes_of(i), lanes_of(other), means))
-            continue;
-          for (std::int64_t k = 0; k < of_row(); ++k) {
-            const std::int32_t more = of(other)[k] - of(i)[k];
-            lanes_of(i)[k] += more;
-            lanes_of(other)[k] -= more;
-          }
-          std::ranges::swap_ranges(of(i), of(other));
-          std::swap(rows[i], rows[other]);
-        }
-      }
-    }
-  }
-
-  std::vector<double> means_of(const Sums& lanes) const {
-    std::vector<double> means(static_cast<std::size_t>(shape_.slices));
-    for (std::size_t i = 0; i < lanes.size(); ++i)
-      means[i % static_cast<std::size_t>(of_row()) / static_cast<std::size_t>(counts_of_slice())] += lanes[i];
-    for (double& mean : means) mean /= static_cast<double>(rows_with_own_lane * counts_of_slice());
-    return means;
-  }
-
-  /// Whether lanes that are longer than others get less so where two rows change places.
-  bool is_better(std::span<const std::int32_t> row, std::span<const std::int32_t> other,
-                 std::span<const std::int32_t> lanes, std::span<const std::int32_t> other_lanes,
-                 const std::vector<double>& means) const {
-    double change = 0;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      const double mean = means[k / static_cast<std::size_t>(counts_of_slice())];
-      const auto cost = [&](std::int32_t places) {
-        const double beyond = std::max(0.0, places - mean);
-        return beyond * beyond * beyond * beyond;
-      };
-      const std::int32_t more = other[k] - row[k];
-      change += cost(lanes[k] + more) - cost(lanes[k]) + cost(other_lanes[k] - more) - cost(other_lanes[k]);
-    }
-    return change < 0;
-  }
-
-  const WeightMatrix& weights_;
-  const StreamShape& shape_;
-};
-
 /// Sets bits and copies values of the streams of one block of rows.
 class StreamFilling {
  public:
-  StreamFilling(const WeightMatrix& weights, const StreamShape& shape, const Array& order, Array& bits,
-                Array& before)
+  StreamFilling(const WeightMatrix& weights, const StreamShape& shape,
+                std::span<const ColumnOfStreams> columns, const Array& order, Array& bits, Array& before)
       : weights_(weights),
         shape_(shape),
+        columns_(columns),
         order_(order.as<std::int32_t>()),
         bits_(bits.as<std::int32_t>()),
         before_(before.as<std::int32_t>()),
@@ -214,66 +99,56 @@ class StreamFilling {
 
   template <class Visit>
   void each_entry(std::int64_t block, const Visit& visit) const {
+    const std::int64_t first = block * shape_.slices * shape_.words_of_stream();
     for (std::int64_t place = 0; place < shape_.rows(); ++place) {
-      const std::int64_t group = place / rows_of_stream, row = order_[block * shape_.rows() + place];
+      const std::int64_t row = order_[block * shape_.rows() + place], group = place / rows_of_stream;
       if (row < 0) continue;
+      const auto of_row = stream_place<std::int64_t>(place % rows_of_stream, 0, shape_.in_pairs());
+      const std::int64_t word = first + group * shape_.steps * lanes_of_stream + of_row.lane;
       for (const std::int64_t i : weights_.entries(row)) {
         if (weights_.values.is_zero_bits(i)) continue;
-        const std::int64_t column = weights_.column_of(i), inside = column % shape_.columns;
-        const auto at =
-            stream_place(place % rows_of_stream, inside % shape_.columns_of_step, shape_.in_pairs());
-        const std::int64_t stream = block * shape_.slices + column / shape_.columns;
-        const std::int64_t step =
-            (stream * shape_.groups + group) * shape_.steps + inside / shape_.columns_of_step;
-        visit(Place{step * lanes_of_stream + at.lane, at.half * bits_of_half + at.bit, at.element}, i);
+        const ColumnOfStreams& column = columns_[weights_.column_of(i)];
+        visit(Place{word + column.word, of_row.bit + column.bit, column.element}, i);
       }
     }
   }
 
   const WeightMatrix& weights_;
   const StreamShape& shape_;
+  std::span<const ColumnOfStreams> columns_;
   std::span<const std::int32_t> order_;
   std::span<std::int32_t> bits_, before_;
   std::size_t width_;
 };
 
-StreamShape shape_of(const WeightMatrix& weights, std::int64_t columns, std::int64_t groups,
-                     std::int64_t columns_of_step) {
-  return {.blocks = ceil_divide(weights.rows, groups * rows_of_stream),
-          .slices = ceil_divide(weights.columns, columns),
-          .groups = groups,
-          .steps = columns / columns_of_step,
-          .columns = columns,
-          .columns_of_step = columns_of_step};
-}
-
 /// The words of all streams, and how long these are.
 struct CountedStreams {
+  std::vector<ColumnOfStreams> columns;
   Array order, bits, before;
   std::vector<std::int32_t> rows;
 
   CountedStreams(const WeightMatrix& weights, const StreamShape& shape)
-      : order(index_array(shape.blocks * shape.rows())),
+      : columns(columns_of_streams(weights, shape)),
+        order(index_array(shape.blocks * shape.rows())),
         bits(index_array(shape.words())),
         before(index_array(shape.words() * shape.counts())),
         rows(static_cast<std::size_t>(shape.streams())) {
-    const RowsOfLanes rows_of_lanes(weights, shape);
-    const StreamFilling filling(weights, shape, order, bits, before);
+    const StreamFilling filling(weights, shape, columns, order, bits, before);
     const auto orders = order.as<std::int32_t>();
     parallel_for_on(threads_for(weights.stored()), shape.blocks, [&](std::int64_t block) {
-      rows_of_lanes.order(block, orders.subspan(block * shape.rows(), shape.rows()));
+      order_rows(weights, shape, columns, block, orders.subspan(block * shape.rows(), shape.rows()));
       filling.count(block, std::span(rows).subspan(block * shape.slices, shape.slices));
     });
   }
 };
 
-SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, std::int64_t columns_of_step) {
+SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, bool in_pairs) {
   check_parameters(format, {"columns", "groups"});
   const std::int64_t columns = parameter(format, "columns", usual_stream);
   if (columns < columns_of_pairs || columns > widest_stream || columns % columns_of_pairs != 0)
     refuse_parameter(format, "columns", columns, std::string(stream_parameters[0].values));
   const std::int64_t groups = number_within(format, "groups", 1, 1, most_groups);
-  const StreamShape shape = shape_of(weights, columns, groups, columns_of_step);
+  const StreamShape shape(weights, columns, groups, in_pairs);
   check_positions(weights, format, shape.words() * shape.counts(), "counts of lanes");
   CountedStreams counted(weights, shape);
   const std::int64_t streams = std::ssize(counted.rows);
@@ -286,52 +161,54 @@ SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, std
     begin[i + 1] = static_cast<std::int32_t>(all);
   }
   Array values(weights.values.dtype(), {all * lanes_of_stream * elements_of_lane});
-  const StreamFilling filling(weights, shape, counted.order, counted.bits, counted.before);
+  const StreamFilling filling(weights, shape, counted.columns, counted.order, counted.bits, counted.before);
   parallel_for_on(threads_for(weights.stored()), shape.blocks,
                   [&](std::int64_t block) { filling.copy(block, begin, values); });
-  return packed(
-      weights, format,
-      {{.dimension = Dimension::none, .extent = shape.blocks, .loop = "block"},
-       {.dimension = Dimension::none, .extent = shape.groups, .loop = "group"},
-       {.dimension = Dimension::none, .extent = rows_of_stream, .loop = "row"},
-       {.kind = LevelKind::singleton,
-        .dimension = Dimension::row,
-        .index = "row_order",
-        .padded = shape.blocks * shape.rows() != weights.rows},
-       {.dimension = Dimension::column,
-        .extent = shape.slices,
-        .stride = shape.columns,
-        .parent = 0,
-        .loop = "slice"},
-       {.dimension = Dimension::none, .extent = shape.groups, .across = 1},
-       {.dimension = Dimension::column, .extent = shape.steps, .stride = columns_of_step, .loop = "step"},
-       {.kind = LevelKind::streamed,
-        .dimension = Dimension::column,
-        .extent = columns_of_step,
-        .begin = "begin",
-        .index = "bits",
-        .loop = "place",
-        .width = "before",
-        .across = 2}},
-      arrays_of({{"row_order", std::move(counted.order)},
-                 {"begin", std::move(begin_array)},
-                 {"bits", std::move(counted.bits)},
-                 {"before", std::move(counted.before)},
-                 {"values", std::move(values)}}));
+  return packed(weights, format,
+                {{.dimension = Dimension::none, .extent = shape.blocks, .loop = "block"},
+                 {.dimension = Dimension::none, .extent = shape.groups, .loop = "group"},
+                 {.dimension = Dimension::none, .extent = rows_of_stream, .loop = "row"},
+                 {.kind = LevelKind::singleton,
+                  .dimension = Dimension::row,
+                  .index = "row_order",
+                  .padded = shape.blocks * shape.rows() != weights.rows},
+                 {.dimension = Dimension::column,
+                  .extent = shape.slices,
+                  .stride = shape.columns,
+                  .parent = 0,
+                  .loop = "slice"},
+                 {.dimension = Dimension::none, .extent = shape.groups, .across = 1},
+                 {.dimension = Dimension::column,
+                  .extent = shape.steps,
+                  .stride = shape.columns_of_step,
+                  .loop = "step"},
+                 {.kind = LevelKind::streamed,
+                  .dimension = Dimension::column,
+                  .extent = shape.columns_of_step,
+                  .begin = "begin",
+                  .index = "bits",
+                  .loop = "place",
+                  .width = "before",
+                  .across = 2}},
+                arrays_of({{"row_order", std::move(counted.order)},
+                           {"begin", std::move(begin_array)},
+                           {"bits", std::move(counted.bits)},
+                           {"before", std::move(counted.before)},
+                           {"values", std::move(values)}}));
 }
 
 SparseTensor pack_lane_streams(const WeightMatrix& weights, const Format& format) {
-  return pack_streams(weights, format, columns_of_bits);
+  return pack_streams(weights, format, false);
 }
 
 SparseTensor pack_pair_words(const WeightMatrix& weights, const Format& format) {
-  return pack_streams(weights, format, columns_of_pairs);
+  return pack_streams(weights, format, true);
 }
 
 }  // namespace
 
 std::int64_t bytes_of_streams(const WeightMatrix& weights, bool in_pairs) {
-  const StreamShape shape = shape_of(weights, usual_stream, 1, in_pairs ? columns_of_pairs : columns_of_bits);
+  const StreamShape shape(weights, usual_stream, 1, in_pairs);
   const CountedStreams counted(weights, shape);
   const auto width = static_cast<std::int64_t>(size_of(weights.values.dtype()));
   std::int64_t bytes = 4 * (shape.blocks * shape.rows() + shape.words() + std::ssize(counted.rows) + 1);
