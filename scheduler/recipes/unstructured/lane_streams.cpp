@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/formats/lane_streams.h>
-#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -129,7 +128,7 @@ std::string why_no_streams(const Algorithm& algorithm, StreamedProduct& found) {
 }
 
 StreamLaunch::StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& problem, bool in_pairs,
-                           const Target& target) {
+                           const Target& target, std::int64_t processors) {
   const StreamShape<std::int64_t> shape{cut.columns, cut.warps, cut.turns, cut.slice, in_pairs};
   slices = std::max<std::int64_t>(1, ceil_divide(problem.inner, cut.slice));
   const std::int64_t all = ceil_divide(problem.rows, rows_of_stream * cut.warps * cut.turns) * slices *
@@ -138,7 +137,7 @@ StreamLaunch::StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& pr
       1,
       std::min(target.shared_bytes_per_multiprocessor / (shape.shared_bytes() + target.shared_bytes_reserved),
                target.threads_per_multiprocessor / shape.threads()));
-  of_processor = std::max<std::int64_t>(1, ceil_divide(all, measured_processors));
+  of_processor = std::max<std::int64_t>(1, ceil_divide(all, processors));
   waves = static_cast<double>(ceil_divide(of_processor, room));
   warps = static_cast<double>(std::min(of_processor, room) * cut.warps);
   const std::int64_t words_of_lane =
@@ -147,7 +146,7 @@ StreamLaunch::StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& pr
 }
 
 double StreamLaunch::microseconds(double of_word) const {
-  constexpr double begin = 2.2, arrival = 2;
+  constexpr double arrival = 2;
   return begin * waves + of_word * words + (slices > 1 ? arrival : 0);
 }
 

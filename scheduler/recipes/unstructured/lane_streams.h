@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/hardware/stream_instructions.h>
 #include <weft/scheduler/passes/stream_products.h>
 #include <weft/scheduler/program/schedule.h>
@@ -97,10 +98,11 @@ struct StreamLaunch {
   double words = 1;               ///< all its warps take, one after the other
 
   StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& problem, bool in_pairs,
-               const Target& target);
+               const Target& target, std::int64_t processors = measured_processors);
   /// Microseconds from the begin of the first block to the end of the last, where a processor takes so many
   /// for a word of a warp.
   double microseconds(double of_word) const;
+  static constexpr double begin = 2.2;  ///< microseconds of a wave before its warps have their first chunks
 };
 
 /// The knobs with those that are 0 chosen.
