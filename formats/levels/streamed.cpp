@@ -22,7 +22,7 @@ std::uint32_t mask_below(std::int64_t bit) {
   return (std::uint32_t{1} << bit) - 1;
 }
 
-/// Words of a lane in a stream.
+/// Words of a lane in a stream, of all its groups.
 std::int64_t steps_of(const OpenLevel& open) {
   return open.codes->size() / (lanes_of_stream * (std::ssize(open.begin) - 1));
 }
@@ -91,12 +91,17 @@ void check_level(const SparseTensor& tensor, std::size_t number) {
   const auto& levels = tensor.levels();
   const Level& level = levels[number];
   const bool last = number + 1 == levels.size() && tensor.value_order().levels.empty();
-  const bool across = level.across >= 0 && level.across < static_cast<int>(number) &&
-                      levels[level.across].kind == LevelKind::dense &&
-                      levels[level.across].extent == rows_of_stream;
-  if (last && across && (level.extent == columns_of_bits || level.extent == columns_of_pairs)) return;
+  const auto is_dense = [&](std::int64_t of) {
+    return of >= 0 && of < static_cast<std::int64_t>(number) && levels[of].kind == LevelKind::dense;
+  };
+  const auto steps = static_cast<std::int64_t>(number) - 1, groups = steps - 1;
+  const bool across = is_dense(level.across) && levels[level.across].extent == rows_of_stream;
+  const bool of_streams = is_dense(steps) && is_dense(groups) && levels[groups].across >= 0 && groups > 0;
+  if (last && across && of_streams && (level.extent == columns_of_bits || level.extent == columns_of_pairs))
+    return;
   refuse_damaged(tensor, fmt::format("level {}", number), "a streamed level",
-                 "the last one, across a dense level of 32 rows, of 32 or 64 columns");
+                 "the last one, across a dense level of 32 rows, of 32 or 64 columns, below the steps of "
+                 "groups");
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 // lane_streams and pair_words: weights in the order in which the lanes of a warp take them, a bit for every
-// element, or for every two beside one another. `bits` has a word for each stream, step and lane, `values`
-// the streams, rows of two elements a lane, of which stream i has those from begin[i] on; `before` counts the
-// rows that a lane has taken before each step. A stream is as long as its longest lane asks for. Entries that
-// are +0 are left out.
+// element, or for every two beside one another. A stream goes through the steps of a group of 32 rows, and
+// then of the next ones. `bits` has a word for each stream, group, step and lane, `values` the streams, rows
+// of two elements a lane, of which stream i has those from begin[i] on; `before` counts the rows that a lane
+// has taken before each step. A stream is as long as its longest lane asks for, so the rows of a group stand
+// in an order in which lanes come out about equally long: `row_order`. Entries that are +0 are left out.
 #include <weft/dsl/arithmetic.h>
 #include <weft/formats/lane_streams.h>
 #include <weft/formats/named/common.h>
 #include <weft/formats/named/lane_streams.h>
+#include <weft/formats/named/stream_rows.h>
 #include <weft/formats/parallel.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -16,44 +19,36 @@
 namespace weft::named {
 namespace {
 
-constexpr std::int64_t usual_stream = 512, widest_stream = 1 << 20;
+constexpr std::int64_t usual_stream = 512, widest_stream = 1 << 20, most_groups = 64;
 
-constexpr std::array<FormatParameter, 1> stream_parameters{
-    {{"columns", "a multiple of 64 from 64 to 1048576", "512", "columns of a stream"}}};
+constexpr std::array<FormatParameter, 2> stream_parameters{
+    {{"columns", "a multiple of 64 from 64 to 1048576", "512", "columns of a stream"},
+     {"groups", "1 to 64", "1", "groups of 32 rows that a stream goes through"}}};
 
-/// What a weight's streams are like.
-struct StreamShape {
-  std::int64_t groups = 0, slices = 0, steps = 0;
-  std::int64_t columns = 0;          ///< a stream has
-  std::int64_t columns_of_step = 0;  ///< columns_of_bits or columns_of_pairs
-
-  bool in_pairs() const { return columns_of_step == columns_of_pairs; }
-  std::int64_t counts() const { return in_pairs() ? 1 : 2; }
-  std::int64_t words_of_stream() const { return steps * lanes_of_stream; }
-  std::int64_t words() const { return groups * slices * words_of_stream(); }
-};
-
-/// Sets bits and copies values of one group of rows.
+/// Sets bits and copies values of the streams of one block of rows.
 class StreamFilling {
  public:
-  StreamFilling(const WeightMatrix& weights, const StreamShape& shape, Array& bits, Array& before)
+  StreamFilling(const WeightMatrix& weights, const StreamShape& shape,
+                std::span<const ColumnOfStreams> columns, const Array& order, Array& bits, Array& before)
       : weights_(weights),
         shape_(shape),
+        columns_(columns),
+        order_(order.as<std::int32_t>()),
         bits_(bits.as<std::int32_t>()),
         before_(before.as<std::int32_t>()),
         width_(size_of(weights.values.dtype())) {}
 
-  /// The bits of the group, and the rows of each of its streams.
-  void count(std::int64_t group, std::span<std::int32_t> rows) const {
-    each_entry(group, [&](const Place& at, std::int64_t) {
+  /// The bits of the block, and the rows of each of its streams.
+  void count(std::int64_t block, std::span<std::int32_t> rows) const {
+    each_entry(block, [&](const Place& at, std::int64_t) {
       bits_[at.word] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits_[at.word]) | 1U << at.bit);
     });
     const auto counts = static_cast<std::size_t>(shape_.counts());
     for (std::int64_t slice = 0; slice < shape_.slices; ++slice) {
       std::array<std::int32_t, lanes_of_stream * 2> all{};
       const auto taken = std::span(all).first(std::size_t{lanes_of_stream} * counts);
-      const std::int64_t first = (group * shape_.slices + slice) * shape_.steps;
-      for (std::int64_t step = first; step < first + shape_.steps; ++step) {
+      const std::int64_t first = (block * shape_.slices + slice) * shape_.steps_of_stream();
+      for (std::int64_t step = first; step < first + shape_.steps_of_stream(); ++step) {
         std::ranges::copy(taken, before_.begin() + step * std::ssize(taken));
         for (std::size_t i = 0; i < taken.size(); ++i) taken[i] += std::popcount(own_bits(step, i));
         // A lane that falls behind takes zeros, of places that have no entry.
@@ -65,8 +60,8 @@ class StreamFilling {
     }
   }
 
-  void copy(std::int64_t group, std::span<const std::int32_t> begin, Array& values) const {
-    each_entry(group, [&](const Place& at, std::int64_t entry) {
+  void copy(std::int64_t block, std::span<const std::int32_t> begin, Array& values) const {
+    each_entry(block, [&](const Place& at, std::int64_t entry) {
       const auto bits = static_cast<std::uint32_t>(bits_[at.word]);
       const std::int64_t low = shape_.in_pairs() || at.bit < bits_of_half ? 0 : bits_of_half;
       const std::int64_t count = shape_.in_pairs() ? at.word : at.word * 2 + low / bits_of_half;
@@ -103,57 +98,57 @@ class StreamFilling {
   }
 
   template <class Visit>
-  void each_entry(std::int64_t group, const Visit& visit) const {
-    const std::int64_t first = group * rows_of_stream;
-    const std::int64_t end = std::min(first + rows_of_stream, weights_.rows);
-    for (std::int64_t row = first; row < end; ++row) {
+  void each_entry(std::int64_t block, const Visit& visit) const {
+    const std::int64_t first = block * shape_.slices * shape_.words_of_stream();
+    for (std::int64_t place = 0; place < shape_.rows(); ++place) {
+      const std::int64_t row = order_[block * shape_.rows() + place], group = place / rows_of_stream;
+      if (row < 0) continue;
+      const auto of_row = stream_place<std::int64_t>(place % rows_of_stream, 0, shape_.in_pairs());
+      const std::int64_t word = first + group * shape_.steps * lanes_of_stream + of_row.lane;
       for (const std::int64_t i : weights_.entries(row)) {
         if (weights_.values.is_zero_bits(i)) continue;
-        const std::int64_t column = weights_.column_of(i), inside = column % shape_.columns;
-        const auto at = stream_place(row - first, inside % shape_.columns_of_step, shape_.in_pairs());
-        const std::int64_t step = (group * shape_.slices + column / shape_.columns) * shape_.steps +
-                                  inside / shape_.columns_of_step;
-        visit(Place{step * lanes_of_stream + at.lane, at.half * bits_of_half + at.bit, at.element}, i);
+        const ColumnOfStreams& column = columns_[weights_.column_of(i)];
+        visit(Place{word + column.word, of_row.bit + column.bit, column.element}, i);
       }
     }
   }
 
   const WeightMatrix& weights_;
   const StreamShape& shape_;
+  std::span<const ColumnOfStreams> columns_;
+  std::span<const std::int32_t> order_;
   std::span<std::int32_t> bits_, before_;
   std::size_t width_;
 };
 
-StreamShape shape_of(const WeightMatrix& weights, std::int64_t columns, std::int64_t columns_of_step) {
-  return {.groups = ceil_divide(weights.rows, rows_of_stream),
-          .slices = ceil_divide(weights.columns, columns),
-          .steps = columns / columns_of_step,
-          .columns = columns,
-          .columns_of_step = columns_of_step};
-}
-
 /// The words of all streams, and how long these are.
 struct CountedStreams {
-  Array bits, before;
+  std::vector<ColumnOfStreams> columns;
+  Array order, bits, before;
   std::vector<std::int32_t> rows;
 
   CountedStreams(const WeightMatrix& weights, const StreamShape& shape)
-      : bits(index_array(shape.words())),
+      : columns(columns_of_streams(weights, shape)),
+        order(index_array(shape.blocks * shape.rows())),
+        bits(index_array(shape.words())),
         before(index_array(shape.words() * shape.counts())),
-        rows(static_cast<std::size_t>(shape.groups * shape.slices)) {
-    const StreamFilling filling(weights, shape, bits, before);
-    parallel_for_on(threads_for(weights.stored()), shape.groups, [&](std::int64_t group) {
-      filling.count(group, std::span(rows).subspan(group * shape.slices, shape.slices));
+        rows(static_cast<std::size_t>(shape.streams())) {
+    const StreamFilling filling(weights, shape, columns, order, bits, before);
+    const auto orders = order.as<std::int32_t>();
+    parallel_for_on(threads_for(weights.stored()), shape.blocks, [&](std::int64_t block) {
+      order_rows(weights, shape, columns, block, orders.subspan(block * shape.rows(), shape.rows()));
+      filling.count(block, std::span(rows).subspan(block * shape.slices, shape.slices));
     });
   }
 };
 
-SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, std::int64_t columns_of_step) {
-  check_parameters(format, {"columns"});
+SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, bool in_pairs) {
+  check_parameters(format, {"columns", "groups"});
   const std::int64_t columns = parameter(format, "columns", usual_stream);
   if (columns < columns_of_pairs || columns > widest_stream || columns % columns_of_pairs != 0)
     refuse_parameter(format, "columns", columns, std::string(stream_parameters[0].values));
-  const StreamShape shape = shape_of(weights, columns, columns_of_step);
+  const std::int64_t groups = number_within(format, "groups", 1, 1, most_groups);
+  const StreamShape shape(weights, columns, groups, in_pairs);
   check_positions(weights, format, shape.words() * shape.counts(), "counts of lanes");
   CountedStreams counted(weights, shape);
   const std::int64_t streams = std::ssize(counted.rows);
@@ -166,48 +161,57 @@ SparseTensor pack_streams(const WeightMatrix& weights, const Format& format, std
     begin[i + 1] = static_cast<std::int32_t>(all);
   }
   Array values(weights.values.dtype(), {all * lanes_of_stream * elements_of_lane});
-  const StreamFilling filling(weights, shape, counted.bits, counted.before);
-  parallel_for_on(threads_for(weights.stored()), shape.groups,
-                  [&](std::int64_t group) { filling.copy(group, begin, values); });
-  return packed(
-      weights, format,
-      {{.dimension = Dimension::row, .extent = shape.groups, .stride = rows_of_stream, .loop = "block"},
-       {.dimension = Dimension::row, .extent = rows_of_stream, .loop = "row"},
-       {.dimension = Dimension::column,
-        .extent = shape.slices,
-        .stride = shape.columns,
-        .parent = 0,
-        .loop = "slice"},
-       {.dimension = Dimension::column, .extent = shape.steps, .stride = columns_of_step, .loop = "step"},
-       {.kind = LevelKind::streamed,
-        .dimension = Dimension::column,
-        .extent = columns_of_step,
-        .begin = "begin",
-        .index = "bits",
-        .loop = "place",
-        .width = "before",
-        .across = 1}},
-      arrays_of({{"begin", std::move(begin_array)},
-                 {"bits", std::move(counted.bits)},
-                 {"before", std::move(counted.before)},
-                 {"values", std::move(values)}}));
+  const StreamFilling filling(weights, shape, counted.columns, counted.order, counted.bits, counted.before);
+  parallel_for_on(threads_for(weights.stored()), shape.blocks,
+                  [&](std::int64_t block) { filling.copy(block, begin, values); });
+  return packed(weights, format,
+                {{.dimension = Dimension::none, .extent = shape.blocks, .loop = "block"},
+                 {.dimension = Dimension::none, .extent = shape.groups, .loop = "group"},
+                 {.dimension = Dimension::none, .extent = rows_of_stream, .loop = "row"},
+                 {.kind = LevelKind::singleton,
+                  .dimension = Dimension::row,
+                  .index = "row_order",
+                  .padded = shape.blocks * shape.rows() != weights.rows},
+                 {.dimension = Dimension::column,
+                  .extent = shape.slices,
+                  .stride = shape.columns,
+                  .parent = 0,
+                  .loop = "slice"},
+                 {.dimension = Dimension::none, .extent = shape.groups, .across = 1},
+                 {.dimension = Dimension::column,
+                  .extent = shape.steps,
+                  .stride = shape.columns_of_step,
+                  .loop = "step"},
+                 {.kind = LevelKind::streamed,
+                  .dimension = Dimension::column,
+                  .extent = shape.columns_of_step,
+                  .begin = "begin",
+                  .index = "bits",
+                  .loop = "place",
+                  .width = "before",
+                  .across = 2}},
+                arrays_of({{"row_order", std::move(counted.order)},
+                           {"begin", std::move(begin_array)},
+                           {"bits", std::move(counted.bits)},
+                           {"before", std::move(counted.before)},
+                           {"values", std::move(values)}}));
 }
 
 SparseTensor pack_lane_streams(const WeightMatrix& weights, const Format& format) {
-  return pack_streams(weights, format, columns_of_bits);
+  return pack_streams(weights, format, false);
 }
 
 SparseTensor pack_pair_words(const WeightMatrix& weights, const Format& format) {
-  return pack_streams(weights, format, columns_of_pairs);
+  return pack_streams(weights, format, true);
 }
 
 }  // namespace
 
 std::int64_t bytes_of_streams(const WeightMatrix& weights, bool in_pairs) {
-  const StreamShape shape = shape_of(weights, usual_stream, in_pairs ? columns_of_pairs : columns_of_bits);
+  const StreamShape shape(weights, usual_stream, 1, in_pairs);
   const CountedStreams counted(weights, shape);
   const auto width = static_cast<std::int64_t>(size_of(weights.values.dtype()));
-  std::int64_t bytes = 4 * (shape.words() + std::ssize(counted.rows) + 1);
+  std::int64_t bytes = 4 * (shape.blocks * shape.rows() + shape.words() + std::ssize(counted.rows) + 1);
   for (const std::int32_t rows : counted.rows) bytes += rows * lanes_of_stream * elements_of_lane * width;
   return bytes;
 }

@@ -39,7 +39,7 @@ constexpr std::array devices{
     of_data_sheet(80, "NVIDIA A100 40 GB", 108, 1.41e9, 1555e9, 19.5e12, 312e12, 40'000'000),
     of_data_sheet(86, "NVIDIA RTX 3090", 82, 1.70e9, 936e9, 35.6e12, 71e12, 6'000'000),
     of_data_sheet(87, "NVIDIA Jetson AGX Orin", 16, 1.30e9, 205e9, 5.3e12, 43e12, 4'000'000),
-    of_data_sheet(89, "NVIDIA L4", 58, 2.04e9, 300e9, 30.3e12, 121e12, 48'000'000),
+    of_data_sheet(89, "NVIDIA RTX 4090", 128, 2.52e9, 1008e9, 82.6e12, 165e12, 72'000'000),
     Device{90, 989e12, measured_device},
 };
 

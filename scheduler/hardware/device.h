@@ -38,9 +38,9 @@ constexpr bool is_half(DType dtype) {
 /// Those of an H200.
 Ceilings ceilings_of(DType dtype);
 
-/// Those of the device that stands for an architecture: T4, A100, RTX 3090, Jetson AGX Orin, L4, H200. Rates
-/// of other devices than the H200 are those of their data sheets, and where there are none, what an H200 does
-/// in a cycle. For the CPU those of one core.
+/// Those of the device that stands for an architecture: T4, A100, RTX 3090, Jetson AGX Orin, RTX 4090, H200.
+/// Rates of other devices than the H200 are those of their data sheets, and where there are none, what an
+/// H200 does in a cycle. For the CPU those of one core.
 Ceilings ceilings_of(DType dtype, const Target& target);
 
 }  // namespace weft

@@ -45,13 +45,13 @@ Instruction pairs() {
 Instruction elements() {
   constexpr int of_half = registers_of_tile + 1;
   std::string text =
-      "{ .reg .pred set; .reg .b16 low, high; .reg .b32 word, bit, low_at, high_at, a, b, c, d; "
+      "{ .reg .pred set; .reg .b32 word, bit, low, high, low_at, high_at, a, b, c, d; "
       "mov.b32 word, $4; " +
       begun("low_at", 5, 0) + begun("high_at", 6, of_half);
   for (int i = 0; i < registers_of_tile; ++i)
-    text += fmt::format("mov.b16 low, 0; mov.b16 high, 0; {}{}mov.b32 {}, {{low, high}}; ",
-                        taken("low", "b16", "low_at", i + 1),
-                        taken("high", "b16", "high_at", of_half + i + 1), registers.at(i));
+    text += fmt::format("mov.b32 low, 0; mov.b32 high, 0; {}{}mad.lo.u32 {}, high, 65536, low; ",
+                        taken("low", "u16", "low_at", i + 1),
+                        taken("high", "u16", "high_at", of_half + i + 1), registers.at(i));
   return effect(take_elements, 80, {DType::i32, DType::i32, DType::i32}, text + results(), DType::i32,
                 registers_of_tile);
 }

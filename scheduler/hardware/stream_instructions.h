@@ -4,6 +4,7 @@
 
 #include <weft/scheduler/hardware/instructions.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace weft {
@@ -15,6 +16,9 @@ namespace weft {
 inline constexpr std::string_view take_pairs = "take_pairs", take_elements = "take_elements";
 /// The address of an element in shared memory, and four registers from there.
 inline constexpr std::string_view shared_address = "shared_address", load_16_bytes = "load_16_bytes";
+/// Elements between the rows of the tile from which lanes load so, whose rows are whole lines of 128 bytes:
+/// four lanes read half a line of a row, and the next four of the next row meet them in no bank.
+inline constexpr std::int64_t stream_rows_apart = 32;
 /// Of a number of each lane.
 inline constexpr std::string_view warp_maximum = "warp_maximum", warp_minimum = "warp_minimum";
 

@@ -1,7 +1,7 @@
-// A warp goes through a stream of 32 rows of the weights. Lanes take elements at their own pace, none more
-// than most_rows_ahead behind another, so the rows of the stream in use are few: a ring in shared memory
-// holds them and those that come, copied in chunks. Behind the ring's end lie as many of its first rows once
-// more as a step takes, so that no lane has to ask within a step where the ring ends.
+// A warp goes through a stream of groups of 32 rows of the weights. Lanes take elements at their own pace,
+// none more than most_rows_ahead behind another, so the rows of the stream in use are few: a ring in shared
+// memory holds them and those that come, copied in chunks. While a step is multiplied, the next one's word is
+// loaded and counted, so that all know at its begin which rows it takes.
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/lane_streams.h>
@@ -13,7 +13,7 @@
 #include <weft/scheduler/passes/stream_products.h>
 
 #include <algorithm>
-#include <optional>
+#include <functional>
 
 namespace weft::passes {
 namespace {
@@ -32,26 +32,34 @@ Expr first_load_of(const std::vector<Expr>& where, const std::string& array) {
   throw InternalError("the meaning of a product of streams reads no " + array);
 }
 
-/// A loop over one step is none any more.
-ir::Chain with_steps(ir::Chain chain) {
+/// A loop over one step, or over one group, is none any more.
+ir::Chain with_all_loops(ir::Chain chain) {
+  const auto insert = [&](std::size_t place, const char* what) {
+    ir::For one;
+    one.name = chain.loops.back().name + what;
+    one.begin = 0;
+    one.extent = 1;
+    chain.loops.insert(chain.loops.begin() + static_cast<std::ptrdiff_t>(place), std::move(one));
+  };
   constexpr std::size_t loops_of_tile = 3;
-  if (chain.loops.size() > loops_of_tile) return chain;
-  ir::For one;
-  one.name = chain.loops.front().name + ".step";
-  one.begin = 0;
-  one.extent = 1;
-  chain.loops.insert(chain.loops.begin(), std::move(one));
+  const auto is_over_steps = [&](std::size_t place) {
+    return chain.loops.size() > loops_of_tile && chain.loops.at(place).role == ir::LoopRole::sum;
+  };
+  if (!is_over_steps(0) && (chain.loops.size() <= loops_of_tile || !is_over_steps(1)))
+    insert(chain.loops.size() - loops_of_tile, ".step");
+  if (chain.loops.size() == loops_of_tile + 1) insert(0, ".group");
   return chain;
 }
 
 class StreamProduct {
  public:
-  StreamProduct(const ir::TensorOperation& operation, const StreamCopies& copies, const ir::For* turns)
-      : chain_(with_steps(ir::chain_of(operation.meaning))),
-        steps_(chain_.loops.at(0)),
-        rows_(chain_.loops.at(1)),
-        columns_(chain_.loops.at(2)),
-        places_(chain_.loops.at(3)),
+  StreamProduct(const ir::TensorOperation& operation, const StreamCopies& copies)
+      : chain_(with_all_loops(ir::chain_of(operation.meaning))),
+        groups_(chain_.loops.at(0)),
+        steps_(chain_.loops.at(1)),
+        rows_(chain_.loops.at(2)),
+        columns_(chain_.loops.at(3)),
+        places_(chain_.loops.at(4)),
         store_(*chain_.core.as<ir::Store>()),
         fragments_{*tensor_instruction_done_by(operation.instruction), rows_of_stream,
                    *ir::integer_value(columns_.extent), rows_.tile, columns_.tile},
@@ -59,10 +67,6 @@ class StreamProduct {
         step_(operation.step),
         copies_(copies),
         in_pairs_(*ir::integer_value(places_.extent) == columns_of_pairs) {
-    if (turns != nullptr) {
-      turns_ = *turns;
-      turn_ = ir::variable(turns->name);
-    }
     const auto& product = *store_.value.as<ir::Binary>();
     const ir::Load* factors[] = {ir::loaded(product.left), ir::loaded(product.right)};
     // The dense one is a tile.
@@ -72,24 +76,25 @@ class StreamProduct {
     dense_ = *factors[swapped ? 0 : 1];
     given_words_ = ir::substitute(first_load_of(chain_.conditions, "bits"),
                                   {{rows_.name, 0}, {places_.name, 0}, {steps_.name, 0}});
-    first_row_ = ir::substitute(first_load_of(values.indices, "begin"), {{steps_.name, 0}});
+    first_row_ = first_load_of(values.indices, "begin");
     const auto shared = [&](const char* what, DType type, std::vector<Expr> shape) {
       return ir::make_buffer(store_.buffer->name + what, type, ir::Scope::shared, ir::Access::read_write,
                              std::move(shape));
     };
-    ring_ =
-        shared(".ring", values_->dtype,
-               {copies.warps, (ring_of_.chunks() + ring_of_.chunks_once_more()) * chunk_rows, row_elements});
+    ring_ = shared(".ring", values_->dtype,
+                   {copies.warps, ring_of_.rows() + StreamRing::rows_once_more, row_elements});
     words_ = shared(".words", DType::i32, {copies.warps, words_at_once(), steps_.extent, lanes_of_stream});
     full_ = shared(".full", DType::i64, {copies.warps, ring_of_.chunks() + words_at_once()});
   }
 
   Stmt operator()() const {
-    Stmt each = one_stream();
-    if (turns_) each = ir::for_loop(*turns_, std::move(each));
-    Stmt result = ir::block({begun(), std::move(each), ended()});
-    for (const ir::BufferRef& buffer : {first_, rows_left_, next_first_, next_rows_, before_, word_, place_,
-                                        taken_, taken_now_, asked_, arrived_, dense_now_, tile_})
+    ir::For groups = groups_;
+    groups.step = step_;
+    groups.body = one_group();
+    Stmt result = ir::block({begun(), ir::for_loop(std::move(groups)), ended()});
+    for (const ir::BufferRef& buffer :
+         {first_, rows_there_, asked_, asked_slot_, arrived_, arrived_slot_, round_, least_, most_, word_,
+          next_word_, counts_, taken_, place_, next_place_, end_, dense_now_, tile_})
       result = ir::allocate(buffer, result);
     result = fragments_.over_threads(result, step_);
     for (const ir::BufferRef& buffer : {full_, words_, ring_}) result = ir::allocate(buffer, result);
@@ -115,29 +120,19 @@ class StreamProduct {
   Expr warp() const { return ir::call("thread", DType::i64, {}) / lanes_of_stream % copies_.warps; }
   std::int64_t counts() const { return in_pairs_ ? 1 : 2; }
   std::int64_t column_tiles() const { return fragments_.columns / fragments_.instruction.n; }
-  std::int64_t words_at_once() const { return number_of_turns() > 1 ? 2 : 1; }
+  std::int64_t words_at_once() const { return number_of_groups() > 1 ? 2 : 1; }
   std::int64_t parts_of_step() const { return in_pairs_ ? 2 : 1; }
   std::int64_t bytes_of_words() const {
     return *ir::integer_value(steps_.extent) * lanes_of_stream * ir::element_bytes(*words_);
   }
-  Expr chunks() const { return ir::ceil_divide(now(rows_left_), chunk_rows); }
-  Expr chunks_there() const { return chunks() + ir::ceil_divide(now(next_rows_), chunk_rows); }
-  std::int64_t number_of_turns() const { return turns_ ? *ir::integer_value(turns_->extent) : 1; }
-  /// What stands for the stream of a turn, of another one.
-  Expr of_turn(const Expr& what, const Expr& turn) const {
-    return turns_ ? ir::substitute(what, {{turns_->name, turn}}) : what;
-  }
+  std::int64_t number_of_groups() const { return *ir::integer_value(groups_.extent); }
+  Expr group() const { return ir::variable(groups_.name); }
   Stmt one_lane(Stmt body) const { return ir::if_then(ir::equal(lane(), 0), std::move(body)); }
 
   // ---- the ring ----
 
-  /// Chunks of a stream are numbered from its first, those of the next stream behind them; in the ring they
-  /// lie behind those of the streams before.
-  Expr slot(const Expr& chunk) const { return (now(before_) + chunk) % ring_of_.chunks(); }
-  Expr full(const Expr& chunk) const { return ir::load(full_, {warp(), slot(chunk)}); }
-  Expr words_full(const Expr& turn) const {
-    return ir::load(full_, {warp(), turn % words_at_once() + ring_of_.chunks()});
-  }
+  Expr full(const Expr& slot) const { return ir::load(full_, {warp(), slot}); }
+  Expr words_full(const Expr& of_group) const { return full(of_group % words_at_once() + ring_of_.chunks()); }
 
   /// What is copied together: to lines of 128 bytes from one on, so many of them at most.
   struct Piece {
@@ -183,57 +178,65 @@ class StreamProduct {
     return ir::execute(copies_.in_bulk ? "mbarrier_wait" : "mbarrier_test", {barrier, phase});
   }
 
-  /// Asks for a chunk; where it is one of the ring's first, for a second one of it behind the end.
-  Stmt ask_for(const Expr& chunk) const {
-    const Expr is_next = chunks() <= chunk, is_first = slot(chunk) < ring_of_.chunks_once_more();
-    const Expr own = chunk - ir::select(is_next, chunks(), 0);
-    const Expr rows = ir::select(is_next, now(next_rows_), now(rows_left_));
-    const Expr first = ir::select(is_next, now(next_first_), now(first_));
-    const Expr bytes = ir::minimum(rows - own * chunk_rows, chunk_rows) * row_bytes;
-    const ir::Load source{values_, {(first + own * chunk_rows) * row_elements}};
-    const auto copy = [&](const Expr& to) {
-      return copied({ring_, {warp(), to * chunk_rows}, source, bytes, chunk_rows}, full(chunk));
-    };
-    return ask(ir::select(is_first, bytes * 2, bytes),
-               {copy(slot(chunk)), ir::if_then(is_first, copy(slot(chunk) + ring_of_.chunks()))},
-               full(chunk));
+  Stmt ask_for_one() const {
+    const Expr slot = now(asked_slot_);
+    const Expr bytes = ir::minimum(now(rows_there_) - now(asked_), chunk_rows) * row_bytes;
+    const ir::Load source{values_, {(now(first_) + now(asked_)) * row_elements}};
+    const Piece chunk{ring_, {warp(), slot * chunk_rows}, source, bytes, chunk_rows};
+    return ir::block({ask(bytes, {copied(chunk, full(slot))}, full(slot)),
+                      set(asked_, now(asked_) + chunk_rows), set(asked_slot_, behind(slot))});
   }
 
-  Stmt ask_up_to(const Expr& end) const {
-    const Expr chunk = variable(".asked");
-    return ir::block({ir::for_loop({.name = chunk.as<ir::Variable>()->name,
-                                    .begin = now(asked_),
-                                    .extent = ir::maximum(end - now(asked_), 0),
-                                    .step = step_,
-                                    .body = ask_for(chunk)}),
-                      set(asked_, ir::maximum(now(asked_), end))});
+  Expr behind(const Expr& slot) const { return ir::select(slot < ring_of_.chunks() - 1, slot + 1, 0); }
+
+  /// A chunk that no lane reads any more makes room for another.
+  Stmt ask_where_room_is() const {
+    const Expr room = now(asked_) <= now(least_) + (ring_of_.chunks() - 1) * chunk_rows;
+    return ir::if_then(now(asked_) < now(rows_there_) && room, ask_for_one());
   }
 
-  Stmt wait_up_to(const Expr& end) const {
-    const Expr chunk = variable(".arrived");
-    const Expr phase = (now(before_) + chunk) / ring_of_.chunks() % 2;
-    return ir::block({ir::for_loop({.name = chunk.as<ir::Variable>()->name,
-                                    .begin = now(arrived_),
-                                    .extent = ir::maximum(end - now(arrived_), 0),
-                                    .step = step_,
-                                    .body = wait(full(chunk), phase)}),
-                      set(arrived_, ir::maximum(now(arrived_), end))});
+  /// For the chunk from which the step is the first to read.
+  Stmt wait_where_one_comes() const {
+    const Expr slot = now(arrived_slot_);
+    return ir::if_then(
+        now(arrived_) < now(most_),
+        ir::block({wait(full(slot), now(round_) % 2),
+                   ir::if_then(ir::equal(slot, 0) && 0 < now(arrived_), put_once_more()),
+                   set(arrived_, now(arrived_) + chunk_rows),
+                   set(round_, ir::select(slot < ring_of_.chunks() - 1, now(round_), now(round_) + 1)),
+                   set(arrived_slot_, behind(slot))}));
   }
 
-  Stmt ask_for_words(const Expr& turn) const {
-    const Expr words = of_turn(given_words_, turn);
+  /// The ring's first rows, as far as the stream has them, behind its end.
+  Stmt put_once_more() const {
+    constexpr std::int64_t of_lane = 8, lanes_of_row = row_elements / of_lane,
+                           rows_at_once = lanes_of_stream / lanes_of_row;
+    const Expr round = variable(".once_more"), element = variable(".once_more.element");
+    const Expr row = round * rows_at_once + lane() / lanes_of_row,
+               place = lane() % lanes_of_row * of_lane + element;
+    const Stmt one =
+        ir::store(ring_, {warp(), ring_of_.rows() + row, place}, ir::load(ring_, {warp(), row, place}));
+    const Stmt of_round = ir::if_then(now(arrived_) + row < now(rows_there_),
+                                      ir::for_range(element, of_lane, LoopKind::vectorized, step_, one));
+    return ir::block(
+        {ir::for_range(round, StreamRing::rows_once_more / rows_at_once, LoopKind::unrolled, step_, of_round),
+         ir::execute("barrier_of_warp")});
+  }
+
+  Stmt ask_for_words(const Expr& of_group) const {
+    const Expr words = ir::substitute(given_words_, {{groups_.name, of_group}});
     const Piece all{words_,
-                    {warp(), turn % words_at_once(), 0},
+                    {warp(), of_group % words_at_once(), 0},
                     *words.as<ir::Load>(),
                     bytes_of_words(),
                     *ir::integer_value(steps_.extent)};
-    return ask(bytes_of_words(), {copied(all, words_full(turn))}, words_full(turn));
+    return ask(bytes_of_words(), {copied(all, words_full(of_group))}, words_full(of_group));
   }
 
   // ---- what a step reads beside the ring ----
 
   Expr word_of(const Expr& step) const {
-    return ir::load(words_, {warp(), turn_ % words_at_once(), step, lane()});
+    return ir::load(words_, {warp(), group() % words_at_once(), step, lane()});
   }
 
   /// A lane has eight columns beside one another, of one row of the dense tile for each eight columns.
@@ -255,17 +258,11 @@ class StreamProduct {
 
   // ---- the parts of the whole ----
 
-  /// Where the stream of a turn lies.
-  Stmt found(const Expr& turn) const {
-    const Expr first = of_turn(first_row_, turn);
-    const auto& begin = *first.as<ir::Load>();
-    return ir::block(
-        {set(next_first_, first),
-         set(next_rows_, ir::load(begin.buffer, {begin.indices.front() + 1}) - now(next_first_))});
-  }
-
   Stmt begun() const {
-    std::vector<Stmt> list{found(0)};
+    const auto& begin = *first_row_.as<ir::Load>();
+    std::vector<Stmt> list{
+        set(first_, first_row_),
+        set(rows_there_, ir::load(begin.buffer, {begin.indices.front() + 1}) - now(first_))};
     std::vector<Stmt> barriers;
     for (std::int64_t i = 0; i < ring_of_.chunks() + words_at_once(); ++i)
       barriers.push_back(ir::execute("mbarrier_init",
@@ -274,9 +271,20 @@ class StreamProduct {
     list.push_back(one_lane(ir::block(std::move(barriers))));
     list.push_back(ir::execute("barrier_of_warp"));
     list.push_back(ask_for_words(0));
-    list.push_back(set(before_, 0));
-    list.push_back(set(asked_, 0));
+    for (const ir::BufferRef& buffer : {asked_, asked_slot_, arrived_, arrived_slot_, round_, least_})
+      list.push_back(set(buffer, 0));
+    for (std::int64_t i = 0; i < ring_of_.chunks(); ++i)
+      list.push_back(ir::if_then(now(asked_) < now(rows_there_), ask_for_one()));
+    for (std::int64_t i = 0; i < counts(); ++i) {
+      list.push_back(ir::store(taken_, {i}, 0));
+      list.push_back(address(place_, i, ir::load(ring_, {warp(), 0, lane() * elements_of_lane + i})));
+    }
+    list.push_back(address(end_, 0, ir::load(ring_, {warp(), ring_of_.rows(), 0})));
     return ir::block(std::move(list));
+  }
+
+  static Stmt address(const ir::BufferRef& to, std::int64_t i, const Expr& of) {
+    return ir::execute({std::string(shared_address), {{to, {i}, 1}}, {}, {of}});
   }
 
   /// What is used again may be begun again.
@@ -287,63 +295,77 @@ class StreamProduct {
     return ir::block({ir::execute("barrier_of_warp"), one_lane(ir::block(std::move(barriers)))});
   }
 
-  /// Of the stream of a turn; while its steps are gone through, the begin of the next one comes.
-  Stmt one_stream() const {
-    const Expr step = ir::variable(steps_.name);
+  /// While the steps of a group are gone through, the words of the next one come.
+  Stmt one_group() const {
+    const Expr step = ir::variable(steps_.name), last = *ir::integer_value(steps_.extent) - 1;
     ir::For loop = steps_;
     loop.step = step_;
-    loop.body =
-        ir::block({set(word_, word_of(step)), load_dense(step), made_ready(), multiplied(), moved_on()});
-    std::vector<Stmt> list{set(first_, now(next_first_)), set(rows_left_, now(next_rows_)), set(arrived_, 0)};
-    if (number_of_turns() > 1) {
-      const Expr next = turn_ + 1;
+    loop.body = ir::block({ask_where_room_is(), wait_where_one_comes(), load_dense(step), gone_on(),
+                           counted(next_word_, ir::minimum(step + 1, last)), multiplied(), begun_next()});
+    std::vector<Stmt> list;
+    if (number_of_groups() > 1) {
+      const Expr next = group() + 1;
       list.push_back(ir::execute("barrier_of_warp"));
-      list.push_back(ir::if_then(next < number_of_turns(), ir::block({found(next), ask_for_words(next)}),
-                                 set(next_rows_, 0)));
-    } else {
-      list.push_back(set(next_rows_, 0));
+      list.push_back(ir::if_then(next < number_of_groups(), ask_for_words(next)));
     }
-    list.push_back(ask_up_to(ir::minimum(chunks_there(), ring_of_.chunks())));
-    for (std::int64_t i = 0; i < counts(); ++i) {
-      list.push_back(ir::store(taken_, {i}, 0));
-      list.push_back(
-          ir::execute({std::string(shared_address),
-                       {{place_, {i}, 1}},
-                       {},
-                       {ir::load(ring_, {warp(), slot(0) * chunk_rows, lane() * elements_of_lane + i})}}));
-    }
-    list.push_back(wait(words_full(turn_), turn_ / words_at_once() % 2));
+    list.push_back(wait(words_full(group()), group() / words_at_once() % 2));
+    list.push_back(counted(word_, 0));
     list.push_back(ir::for_loop(std::move(loop)));
-    const Expr behind = chunks();
-    list.push_back(set(before_, now(before_) + behind));
-    list.push_back(set(asked_, now(asked_) - behind));
     return ir::block(std::move(list));
   }
 
-  /// Chunks that no lane reads any more make room, and those are there from which this step reads.
-  Stmt made_ready() const {
+  Expr of_counts(const std::function<Expr(std::int64_t)>& count, Expr (*choose)(Expr, Expr)) const {
+    return in_pairs_ ? count(0) : choose(count(0), count(1));
+  }
+  static Stmt of_warp(std::string_view what, const ir::BufferRef& to) {
+    return ir::execute({std::string(what), {{to, {0}, 1}}, {{to, {0}, 1}}, {}});
+  }
+  /// What the lane takes of its word, or of a half of it.
+  Expr in_word(std::int64_t count) const {
+    const Expr one = ir::load(counts_, {count});
+    return in_pairs_ ? one + ir::load(counts_, {1}) : one;
+  }
+
+  /// Loads a word and counts its bits, by halves, and says up to which row the warp reads.
+  Stmt counted(const ir::BufferRef& to, const Expr& step) const {
     const Expr half = std::int64_t{1} << bits_of_half;
-    const ir::BufferRef least = registers(".least", {1}), most = registers(".most", {1});
-    const auto of_warp = [](std::string_view what, const ir::BufferRef& to) {
-      return ir::execute({std::string(what), {{to, {0}, 1}}, {{to, {0}, 1}}, {}});
-    };
-    const auto of_halves = [&](Expr (*choose)(Expr, Expr)) {
-      const Expr one = ir::load(taken_, {0});
-      return in_pairs_ ? one : choose(one, ir::load(taken_, {1}));
-    };
     const auto count = [](const Expr& bits) { return ir::call(std::string(count_bits), DType::i64, {bits}); };
-    const Expr low = count(now(word_) % half), high = count(now(word_) / half % half);
-    std::vector<Stmt> list{set(least, of_halves(ir::minimum)),
-                           ir::store(taken_now_, {0}, in_pairs_ ? low + high : low)};
-    if (!in_pairs_) list.push_back(ir::store(taken_now_, {1}, high));
+    return ir::block({set(to, word_of(step)), ir::store(counts_, {0}, count(now(to) % half)),
+                      ir::store(counts_, {1}, count(now(to) / half % half)),
+                      set(most_, of_counts([&](std::int64_t i) { return ir::load(taken_, {i}) + in_word(i); },
+                                           ir::maximum)),
+                      of_warp(warp_maximum, most_)});
+  }
+
+  /// Where each half of the word goes on, and the next word.
+  Stmt gone_on() const {
+    std::vector<Stmt> list;
+    const auto place_behind = [&](const ir::BufferRef& to, std::int64_t i, const ir::BufferRef& from,
+                                  std::int64_t of, std::int64_t half) {
+      const Expr place = ir::load(to, {i});
+      list.push_back(ir::store(to, {i}, ir::load(from, {of}) + ir::load(counts_, {half}) * row_bytes));
+      list.push_back(
+          ir::store(to, {i}, ir::select(place < now(end_), place, place - ring_of_.rows() * row_bytes)));
+    };
+    if (in_pairs_) {
+      place_behind(place_, 1, place_, 0, 0);
+      place_behind(next_place_, 0, place_, 1, 1);
+    } else {
+      for (std::int64_t i = 0; i < 2; ++i) place_behind(next_place_, i, place_, i, i);
+    }
     for (std::int64_t i = 0; i < counts(); ++i)
-      list.push_back(ir::store(taken_, {i}, ir::load(taken_, {i}) + ir::load(taken_now_, {i})));
-    list.push_back(set(most, of_halves(ir::maximum)));
-    list.push_back(of_warp(warp_minimum, least));
-    list.push_back(of_warp(warp_maximum, most));
-    list.push_back(ask_up_to(ir::minimum(chunks_there(), now(least) / chunk_rows + ring_of_.chunks())));
-    list.push_back(wait_up_to(ir::ceil_divide(now(most), chunk_rows)));
-    return ir::allocate(least, ir::allocate(most, ir::block(std::move(list))));
+      list.push_back(ir::store(taken_, {i}, ir::load(taken_, {i}) + in_word(i)));
+    list.push_back(
+        set(least_, of_counts([&](std::int64_t i) { return ir::load(taken_, {i}); }, ir::minimum)));
+    list.push_back(of_warp(warp_minimum, least_));
+    return ir::block(std::move(list));
+  }
+
+  Stmt begun_next() const {
+    std::vector<Stmt> list{set(word_, now(next_word_))};
+    for (std::int64_t i = 0; i < counts(); ++i)
+      list.push_back(ir::store(place_, {i}, ir::load(next_place_, {i})));
+    return ir::block(std::move(list));
   }
 
   /// Tiles of 16 x 16, each taken while the one before is on its way from shared memory.
@@ -364,20 +386,22 @@ class StreamProduct {
 
   ir::RegisterRange tile(std::int64_t number) const { return {tile_, {number % 2, 0}, registers_at_once}; }
 
-  /// The four registers of the tile of that number in the step: its bits, and those of the lane before them.
+  /// The four registers of the tile of that number in the step: its bits, and those of the half before them.
   Stmt taken(std::int64_t number) const {
     const auto bits = [](std::int64_t first, std::int64_t count) -> Expr {
       return static_cast<std::int32_t>(((std::uint32_t{1} << count) - 1) << first);
     };
+    const std::int64_t part = number / tiles_of_part, before = number % tiles_of_part * registers_at_once;
     std::vector<Expr> masks;
-    for (std::int64_t half = 0; half < counts(); ++half) {
-      const std::int64_t begin = half * bits_of_half, before = number * registers_at_once;
+    for (std::int64_t i = 0; i < counts(); ++i) {
+      const std::int64_t begin = (part + i) * bits_of_half;
       masks.push_back(bits(begin, before));
-      for (std::int64_t i = 0; i < registers_at_once; ++i) masks.push_back(bits(begin + before + i, 1));
+      for (std::int64_t r = 0; r < registers_at_once; ++r) masks.push_back(bits(begin + before + r, 1));
     }
+    const ir::RegisterRange places{place_, {part}, static_cast<int>(counts())};
     return ir::execute({std::string(in_pairs_ ? take_pairs : take_elements),
                         {tile(number)},
-                        {all_of(word_), all_of(place_)},
+                        {all_of(word_), places},
                         std::move(masks)});
   }
 
@@ -388,44 +412,26 @@ class StreamProduct {
     return {store_.buffer, std::move(place), registers_at_once};
   }
 
-  /// Lanes go on behind what they have taken, and from the ring's end to its begin.
-  Stmt moved_on() const {
-    std::vector<Stmt> list;
-    const ir::BufferRef end = registers(".end", {1});
-    list.push_back(ir::execute({std::string(shared_address),
-                                {{end, {0}, 1}},
-                                {},
-                                {ir::load(ring_, {warp(), ring_of_.chunks() * chunk_rows, 0})}}));
-    for (std::int64_t i = 0; i < counts(); ++i) {
-      const Expr place = ir::load(place_, {i});
-      list.push_back(ir::store(place_, {i}, place + ir::load(taken_now_, {i}) * row_bytes));
-      list.push_back(
-          ir::store(place_, {i},
-                    ir::select(place < now(end), place, place - ring_of_.chunks() * chunk_rows * row_bytes)));
-    }
-    return ir::allocate(end, ir::block(std::move(list)));
-  }
-
   ir::Chain chain_;
-  ir::For steps_, rows_, columns_, places_;
+  ir::For groups_, steps_, rows_, columns_, places_;
   ir::Store store_;
   Fragments fragments_;
   FragmentLoops at_;
   int step_;
   StreamCopies copies_;
-  std::optional<ir::For> turns_ = {};  ///< the loop over streams of a warp
-  Expr turn_ = 0;
   bool in_pairs_;
   StreamRing ring_of_{in_pairs_};
   ir::BufferRef values_, ring_, words_, full_;
   ir::Load dense_;
-  Expr given_words_, first_row_;  ///< loads: of the first word and of the first row of the stream
-  ir::BufferRef first_ = registers(".first", {1}), rows_left_ = registers(".rows", {1}),
-                next_first_ = registers(".first.next", {1}), next_rows_ = registers(".rows.next", {1}),
-                before_ = registers(".before", {1}), word_ = registers(".word", {1}),
-                place_ = registers(".place", {counts()}), taken_ = registers(".taken", {counts()}),
-                taken_now_ = registers(".taken.now", {counts()}), asked_ = registers(".asked", {1}),
-                arrived_ = registers(".arrived", {1}),
+  Expr given_words_, first_row_;  ///< loads: of the first word of a group and of the first row of the stream
+  ir::BufferRef first_ = registers(".first", {1}), rows_there_ = registers(".rows", {1}),
+                asked_ = registers(".asked", {1}), asked_slot_ = registers(".asked.slot", {1}),
+                arrived_ = registers(".arrived", {1}), arrived_slot_ = registers(".arrived.slot", {1}),
+                round_ = registers(".round", {1}), least_ = registers(".least", {1}),
+                most_ = registers(".most", {1}), word_ = registers(".word", {1}),
+                next_word_ = registers(".word.next", {1}), counts_ = registers(".counts", {2}),
+                taken_ = registers(".taken", {counts()}), place_ = registers(".place", {2}),
+                next_place_ = registers(".place.next", {counts()}), end_ = registers(".end", {1}),
                 dense_now_ = registers(".dense", {parts_of_step(), column_tiles(), registers_at_once}),
                 tile_ = registers(".tile", {2, registers_at_once});
 };
@@ -439,17 +445,8 @@ bool takes_streams(const ir::TensorOperation& operation) {
 }  // namespace
 
 Stmt lower_stream_products(const Stmt& body, const StreamCopies& copies) {
-  const auto streams_in = [](const Stmt& stmt) {
-    const auto* operation = stmt.as<ir::TensorOperation>();
-    return operation != nullptr && takes_streams(*operation) ? operation : nullptr;
-  };
-  const Stmt in_turns = ir::rewrite<ir::For>(body, [&](const ir::For& loop, const Stmt& s) {
-    const auto* operation = loop.kind == LoopKind::serial ? streams_in(loop.body) : nullptr;
-    if (operation == nullptr || loop.role != ir::LoopRole::rows) return s;
-    return StreamProduct(*operation, copies, &loop)();
-  });
-  return ir::rewrite<ir::TensorOperation>(in_turns, [&](const ir::TensorOperation& operation, const Stmt& s) {
-    return takes_streams(operation) ? StreamProduct(operation, copies, nullptr)() : s;
+  return ir::rewrite<ir::TensorOperation>(body, [&](const ir::TensorOperation& operation, const Stmt& s) {
+    return takes_streams(operation) ? StreamProduct(operation, copies)() : s;
   });
 }
 

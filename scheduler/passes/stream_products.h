@@ -9,24 +9,26 @@
 
 namespace weft::passes {
 
-/// The ring of a warp: chunks of rows of a stream, and what it is filled up with behind its end.
+/// The ring of a warp: chunks of rows of a stream. Behind its end lie as many of its first rows once more as
+/// a half of a word takes, so that lanes ask only between halves where the ring ends.
 struct StreamRing {
-  static constexpr std::int64_t chunk_rows = 16;
+  static constexpr std::int64_t chunk_rows = 32, rows_once_more = bits_of_half;
   bool in_pairs = false;
 
   /// Rows that a lane takes in a step at most: its word's bits, or the half of them for one of two elements.
   constexpr std::int64_t rows_of_step() const { return in_pairs ? 2 * bits_of_half : bits_of_half; }
-  /// The first ones, which lie behind the end once more: what a step takes.
-  constexpr std::int64_t chunks_once_more() const { return rows_of_step() / chunk_rows; }
   /// As many as the lanes of a warp read from at a time.
   constexpr std::int64_t chunks() const {
     return ceil_divide(most_rows_ahead + rows_of_step() + chunk_rows - 1, chunk_rows);
   }
+  constexpr std::int64_t rows() const { return chunks() * chunk_rows; }
   constexpr std::int64_t bytes() const {
     constexpr std::int64_t of_row = lanes_of_stream * elements_of_lane * 2;
-    return (chunks() + chunks_once_more()) * chunk_rows * of_row;
+    return (rows() + rows_once_more) * of_row;
   }
 };
+// A step sets one chunk free at most, and reads from one more at most.
+static_assert(StreamRing{true}.rows_of_step() <= StreamRing::chunk_rows);
 
 /// Who copies streams.
 struct StreamCopies {
@@ -35,8 +37,7 @@ struct StreamCopies {
 };
 
 /// Operations that take their weights from streams become instructions: each warp has a ring of its own in
-/// shared memory, to which it copies its streams ahead of what its lanes take. Those that a warp goes through
-/// in turns, in a loop right around the operation, share the ring.
+/// shared memory, to which it copies its stream ahead of what its lanes take.
 Stmt lower_stream_products(const Stmt& body, const StreamCopies& copies);
 
 }  // namespace weft::passes

@@ -105,7 +105,7 @@ class Tensorize {
     if (std::holds_alternative<Reason>(nest)) return std::get<Reason>(std::move(nest));
     StreamNest found = std::get<StreamNest>(std::move(nest));
     nest_ = std::move(found.tile);
-    steps_ = std::move(found.steps);
+    of_stream_ = {std::move(found.steps), std::move(found.groups)};
     return std::nullopt;
   }
 
@@ -291,6 +291,7 @@ class Tensorize {
     };
     ir::Program result = program_;
     result.body = rewriter(in_fragments);
+    if (!of_stream_.empty()) result.body = with_rows_apart(result.body, nest_.right.buffer);
     if (is_of_blocks()) result.body = with_uniform_numbers(result.body, context_);
     return result;
   }
@@ -309,7 +310,7 @@ class Tensorize {
   Stmt operation_of(const ir::Chain& chain, const Update& update) const {
     ir::Substitution of_tile;
     std::vector<const ir::For*> loops{&nest_.depth, &nest_.columns, &nest_.rows};
-    if (steps_) loops.push_back(&*steps_);
+    for (const ir::For& loop : of_stream_) loops.push_back(&loop);
     for (const ir::For* loop : loops) of_tile[loop->name] = ir::variable(loop->name + ".of_tile");
     Stmt meaning =
         ir::if_all(chain.conditions, update(of_tile[nest_.rows.name], of_tile[nest_.columns.name]));
@@ -328,7 +329,7 @@ class Tensorize {
   std::string name_;
   RefusedNest said_;
   TensorNest nest_;
-  std::optional<ir::For> steps_;  ///< weights in streams have them
+  std::vector<ir::For> of_stream_;  ///< steps and groups, which weights in streams have
   const TensorInstruction* instruction_ = nullptr;
 };
 
@@ -359,8 +360,9 @@ constexpr Precondition preconditions[]{
      "rows, columns and places stand in this order and go over a whole block; the dense factor is row-major"},
     {11, "instructions of sparse tensor cores take weights that keep two of four, and no others"},
     {12,
-     "of weights in lane_streams or pair_words, in place of 2 to 4, 7 and 8: loops over the steps of a "
-     "stream, its 32 rows, columns and the places of a step, in this order; the dense factor is [n, k] in "
+     "of weights in lane_streams or pair_words, in place of 2 to 4, 7 and 8: loops over the groups "
+     "of a stream, its steps, the 32 rows, columns and the places of a step, in this order; the dense factor "
+     "is [n, k] in "
      "shared memory; mma_m16n8k16 on sm_80 and newer"}};
 
 }  // namespace

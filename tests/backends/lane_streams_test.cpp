@@ -160,17 +160,26 @@ TEST_P(LaneStreams, TensorizeSaysWhatItNeeds) {
   };
   const auto in_order = [](Schedule& schedule) -> Schedule& {
     return schedule.split(n = 8)
-        .reorder(n.outer, "m.block", "k.slice", "k.step", "m.row", n.inner, "k.place")
+        .reorder(n.outer, "m.block", "k.slice", "m.group", "k.step", "m.row", n.inner, "k.place")
         .stage("X", shared, at = "k.slice");
   };
   EXPECT_EQ(message([&](Schedule& schedule) { in_order(schedule).tensorize("mma_m16n8k16"); }), "taken");
   EXPECT_THAT(message([&](Schedule& schedule) { in_order(schedule).tensorize("mma_m16n8k16"); }, "sm_75"),
               HasSubstr("sm_80"));
   EXPECT_THAT(message([&](Schedule& schedule) { schedule.tensorize("mma_m16n8k16"); }),
-              HasSubstr("steps of a stream"));
+              HasSubstr("groups of rows of a stream"));
+  // A part of the groups is no stream.
+  Format of_two = format();
+  of_two.parameters["groups"] = 2;
+  const auto two_groups = std::make_shared<const SparseTensor>(pack(layer(64, 128, 0.6), of_two));
+  Schedule apart(linear<f16>(64, 128, 8), two_groups, target_named("sm_90"));
+  apart.split(n = 8)
+      .reorder(n.outer, "m.block", "m.group", "k.slice", "k.step", "m.row", n.inner, "k.place")
+      .stage("X", shared, at = "k.slice");
+  EXPECT_THROW(apart.tensorize("mma_m16n8k16"), UserError);
   EXPECT_THAT(message([&](Schedule& schedule) {
                 schedule.split(n = 8)
-                    .reorder(n.outer, "m.block", "k.slice", "k.step", "m.row", n.inner, "k.place")
+                    .reorder(n.outer, "m.block", "k.slice", "m.group", "k.step", "m.row", n.inner, "k.place")
                     .tensorize("mma_m16n8k16");
               }),
               HasSubstr("in shared memory"));

@@ -1,5 +1,6 @@
 // lane_streams and pair_words: what lies where, odd shapes, lanes that would fall behind, and what is found
 // wrong in them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
@@ -20,10 +21,22 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Row 0 has columns 0, 1 and 9, row 8 column 0, row 17 column 2.
-WeightMatrix rows_of_three_lanes() {
-  return from_coordinates(20, 64, {0, 0, 0, 8, 17}, {0, 1, 9, 0, 2},
-                          Array::of(std::vector<float>{1, 2, 3, 4, 5}), "small");
+/// Eight rows with columns 0, 1 and 9, eight with column 0 and eight with column 2, so that no order of
+/// theirs is better: values say row and column.
+WeightMatrix rows_in_order() {
+  std::vector<std::int64_t> rows, columns;
+  std::vector<float> values;
+  const auto add = [&](std::int64_t row, std::int64_t column) {
+    rows.push_back(row);
+    columns.push_back(column);
+    values.push_back(static_cast<float>(100 * row + column + 1));
+  };
+  for (std::int64_t row = 0; row < 8; ++row) {
+    for (const std::int64_t column : {0, 1, 9}) add(row, column);
+  }
+  for (std::int64_t row = 8; row < 16; ++row) add(row, 0);
+  for (std::int64_t row = 16; row < 24; ++row) add(row, 2);
+  return from_coordinates(24, 64, rows, columns, Array::of(values), "small");
 }
 
 float value(const SparseTensor& tensor, std::int64_t row, std::int64_t lane, std::int64_t element) {
@@ -33,26 +46,68 @@ float value(const SparseTensor& tensor, std::int64_t row, std::int64_t lane, std
 /// Lane 4 (row % 8) + column / 8: of the first eight columns of a row, and of row + 8 behind it; a lane's
 /// tiles of 16 rows and four columns one after the other.
 TEST(LaneStreams, LanesTakeTheirFragments) {
-  const SparseTensor tensor = pack(rows_of_three_lanes(), formats::lane_streams(64));
+  const SparseTensor tensor = pack(rows_in_order(), formats::lane_streams(64));
   const auto bits = tensor.array("bits").as<std::int32_t>();
-  EXPECT_EQ(bits[0], 1 << 0 | 1 << 1 | 1 << 16) << "rows 0 and 8, column 0; row 0, column 1";
+  EXPECT_EQ(bits[0], 1 << 0 | 1 << 1 | 1 << 6 | 1 << 16)
+      << "rows 0 and 8, column 0; row 16, column 2; row 0, column 1";
   EXPECT_EQ(bits[1], 1 << 16) << "row 0, column 9";
-  EXPECT_EQ(bits[4], 1 << 6) << "row 17, column 2";
+  EXPECT_EQ(bits[4], bits[0]) << "row 1 and those behind it";
   EXPECT_EQ(value(tensor, 0, 0, 0), 1);
-  EXPECT_EQ(value(tensor, 1, 0, 0), 4);
+  EXPECT_EQ(value(tensor, 1, 0, 0), 801);
+  EXPECT_EQ(value(tensor, 2, 0, 0), 1603);
   EXPECT_EQ(value(tensor, 0, 0, 1), 2);
-  EXPECT_EQ(value(tensor, 0, 1, 1), 3);
-  EXPECT_EQ(value(tensor, 0, 4, 0), 5);
+  EXPECT_EQ(value(tensor, 0, 1, 1), 10);
+  EXPECT_EQ(value(tensor, 0, 4, 0), 101);
 }
 
 TEST(LaneStreams, PairsAreStoredTogether) {
-  const SparseTensor tensor = pack(rows_of_three_lanes(), formats::pair_words(64));
+  const SparseTensor tensor = pack(rows_in_order(), formats::pair_words(64));
   const auto bits = tensor.array("bits").as<std::int32_t>();
-  EXPECT_EQ(bits[0], 1 << 0 | 1 << 1);
+  EXPECT_EQ(bits[0], 1 << 0 | 1 << 1 | 1 << 6);
   EXPECT_EQ(value(tensor, 0, 0, 0), 1);
   EXPECT_EQ(value(tensor, 0, 0, 1), 2);
-  EXPECT_EQ(value(tensor, 1, 0, 0), 4);
+  EXPECT_EQ(value(tensor, 1, 0, 0), 801);
   EXPECT_EQ(value(tensor, 1, 0, 1), 0);
+}
+
+/// Four rows in full that would go to the same lanes go to other ones each.
+TEST(LaneStreams, RowsAreDealtToLanes) {
+  std::vector<std::int64_t> rows, columns;
+  for (const std::int64_t row : {0, 8, 16, 24}) {
+    for (std::int64_t column = 0; column < 512; ++column) {
+      rows.push_back(row);
+      columns.push_back(column);
+    }
+  }
+  const WeightMatrix weights =
+      from_coordinates(32, 512, rows, columns, Array::of(std::vector<float>(rows.size(), 1)), "four rows");
+  for (const char* format : {"lane_streams", "pair_words"}) {
+    const SparseTensor tensor = pack(weights, parse_format(format));
+    EXPECT_EQ(tensor.array("begin").as<std::int32_t>()[1], 512 / 4 / 2) << format;
+    EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights))) << format;
+  }
+}
+
+/// One stream for several groups of rows is filled up once.
+TEST(LaneStreams, StreamsGoOnThroughGroups) {
+  const WeightMatrix weights =
+      synthetic_layer({.rows = 384, .columns = 1024, .sparsity = 0.6, .dtype = DType::f16, .seed = 5});
+  for (const char* format : {"lane_streams", "pair_words"}) {
+    double last = 2;
+    for (const std::int64_t groups : {1, 2, 6, 12}) {
+      const SparseTensor tensor =
+          pack(weights, parse_format(fmt::format("{}:columns=512,groups={}", format, groups)));
+      const auto bits = tensor.array("bits").as<std::int32_t>();
+      std::int64_t taken = 0;
+      for (const std::int32_t word : bits) taken += std::popcount(static_cast<std::uint32_t>(word));
+      const std::int64_t of_place = format[0] == 'l' ? 1 : 2;
+      const double filled =
+          static_cast<double>(tensor.array("values").size()) / static_cast<double>(taken * of_place);
+      EXPECT_LT(filled, last) << format << ", " << groups << " groups";
+      last = filled;
+    }
+    EXPECT_LT(last, 1.05) << format;
+  }
 }
 
 TEST(LaneStreams, GiveBackEveryOddShape) {
@@ -63,8 +118,8 @@ TEST(LaneStreams, GiveBackEveryOddShape) {
         for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
           const WeightMatrix weights = synthetic_layer(
               {.rows = rows, .columns = columns, .sparsity = sparsity, .dtype = dtype, .seed = ++seed});
-          for (const char* format : {"lane_streams:columns=64", "lane_streams", "pair_words:columns=128",
-                                     "pair_words:columns=4096"}) {
+          for (const char* format : {"lane_streams:columns=64,groups=3", "lane_streams",
+                                     "pair_words:columns=128", "pair_words:columns=4096,groups=2"}) {
             const SparseTensor tensor = pack(weights, parse_format(format));
             EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights)))
                 << format << ", " << rows << " x " << columns << ", " << sparsity;
@@ -116,18 +171,21 @@ TEST(LaneStreams, BytesAreCounted) {
 }
 
 TEST(LaneStreams, ParametersAndDamageAreSaid) {
-  for (const char* format : {"lane_streams:columns=32", "pair_words:columns=100",
-                             "pair_words:columns=2097152", "lane_streams:index=16"})
-    EXPECT_THROW(static_cast<void>(pack(rows_of_three_lanes(), parse_format(format))), UserError) << format;
+  for (const char* format :
+       {"lane_streams:columns=32", "pair_words:columns=100", "pair_words:columns=2097152",
+        "lane_streams:index=16", "lane_streams:groups=0", "pair_words:groups=65"})
+    EXPECT_THROW(static_cast<void>(pack(rows_in_order(), parse_format(format))), UserError) << format;
   for (const Format& format : {formats::lane_streams(64), formats::pair_words(64)}) {
-    const SparseTensor tensor = pack(rows_of_three_lanes(), format);
+    const SparseTensor tensor = pack(rows_in_order(), format);
     EXPECT_EQ(complaint(tensor), "none");
-    EXPECT_NE(complaint(damaged(tensor, "bits", 0, 0)), "none");
+    EXPECT_NE(complaint(damaged(tensor, "bits", 0, 255)), "none");
     EXPECT_THAT(complaint(damaged(tensor, "begin", 1, 9)), HasSubstr("begin[1]"));
     EXPECT_THAT(complaint(damaged(tensor, "before", 3, 1)), HasSubstr("before[3]"));
+    EXPECT_THAT(complaint(damaged(tensor, "row_order", 2, 24)), HasSubstr("row_order[2]"));
+    EXPECT_NE(complaint(damaged(tensor, "row_order", 2, 3)), "none");
   }
-  const SparseTensor tensor = pack(rows_of_three_lanes(), formats::pair_words(64));
-  EXPECT_THAT(complaint(damaged(tensor, "bits", 0, 0)),
+  const SparseTensor tensor = pack(rows_in_order(), formats::pair_words(64));
+  EXPECT_THAT(complaint(damaged(tensor, "bits", 0, 255)),
               AllOf(HasSubstr("begin[1]"), HasSubstr("the most bits")));
   EXPECT_THAT(complaint(damaged(tensor, "bits", 7, -1)), HasSubstr("32"));
 }

@@ -76,6 +76,32 @@ constexpr TimeParameters table[] = {
      .launch_microseconds = 1.5,
      .sources =
          "CUDA C++ Programming Guide; Abdelkhalik et al. 2022, Demystifying the Nvidia Ampere architecture"},
+    {.sm = 89,
+     .machine = "RTX 4090",
+     .multiprocessors = 128,
+     .gigahertz = 2.52,
+     .single_lanes = 128,
+     .half_lanes = 128,
+     .wide_lanes = 2,
+     .tensor_flops = 512,
+     .special_latency = 18,
+     .wide_latency = 48,
+     .tensor_latency = 26,
+     .shared_latency = 23,
+     .l1_latency = 33,
+     .l2_latency = 210,
+     .barrier_latency = 20,
+     .l1_bytes = 128 * 1024,
+     .l2_bytes = 72e6,
+     .l2_bytes_per_clock = 48,
+     .l2_gigabytes_per_second = 4500,
+     .memory_gigabytes_per_second = 907,
+     .launch_microseconds = 1.5,
+     .sources =
+         "CUDA C++ Programming Guide (arithmetic throughput); NVIDIA Ada GPU Architecture white paper "
+         "(128 multiprocessors, 2.52 GHz, 165 TFLOPS of f16 with f32 sums, 1008 GB/s, 72 MB of L2); of "
+         "the memory's rate nine tenths, as an A100 moves, whose latencies and rates of the L2 these "
+         "are too. No such GPU was measured"},
     {.sm = 90,
      .machine = "H200",
      .multiprocessors = 132,

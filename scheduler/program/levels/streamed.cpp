@@ -26,7 +26,8 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
     return ir::call(std::string(what), DType::i64, std::move(numbers));
   };
   const Expr taken = walk.load(level.width, {in_pairs ? word : word * 2 + at.half});
-  const Expr row = walk.load(level.begin, {parent / walk.level(number - 1).extent}) + taken +
+  // The level of steps lies below that of a stream's groups, and this one below the level of streams.
+  const Expr row = walk.load(level.begin, {place.position.at(number - 3)}) + taken +
                    of_word(word_bits, {first, bit});
   const Expr position = (row * lanes_of_stream + at.lane) * elements_of_lane + at.element;
   place.enter(position, column);
@@ -43,7 +44,8 @@ Expr facts(LevelFacts& facts, std::size_t number, const Expr& parents) {
   const Array& begin = facts.weights().array(level.begin);
   const Expr rows = facts.number("rows of streams", begin.get_integer(begin.size() - 1));
   facts.require(0 <= rows);
-  facts.add(level.begin, parents / facts.level(number - 1).extent + 1, 0, rows).increases = true;
+  const std::int64_t steps = facts.level(number - 1).extent * facts.level(number - 2).extent;
+  facts.add(level.begin, parents / steps + 1, 0, rows).increases = true;
   facts.require_entries(level.index, parents * lanes_of_stream);
   facts.add(level.width, parents * (lanes_of_stream * counts), 0, rows);
   return rows * (lanes_of_stream * elements_of_lane);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/formats/lane_streams.h>
-#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -40,12 +39,12 @@ class Streams {
     else if (problem_.inner % elements_of_vector != 0)
       schedule_.align(problem_.dense);
     const WeightLoops of_weights = weight_loops(schedule_);
-    const LoopName &streams = of_weights.rows.at(0), &row = of_weights.rows.at(1);
+    const LoopName &streams = of_weights.rows.at(0), &group = of_weights.rows.at(1),
+                   &row = of_weights.rows.at(2);
     const LoopName &slice = of_weights.sum.at(0), &step = of_weights.sum.at(1), &place = of_weights.sum.at(2);
     const auto [column_blocks, column] = schedule_.split(LoopName(problem_.column), knobs_.columns);
-    const auto [row_blocks, of_block] = schedule_.split(streams, knobs_.warps * knobs_.turns);
-    const auto [warps, turn] = schedule_.split(of_block, knobs_.turns);
-    schedule_.reorder(row_blocks, column_blocks, slice, warps, turn, step, row, column, place)
+    const auto [row_blocks, warps] = schedule_.split(streams, knobs_.warps);
+    schedule_.reorder(row_blocks, column_blocks, slice, warps, group, step, row, column, place)
         .bind(column_blocks, block_y)
         .bind(row_blocks, block_x)
         .stage(problem_.dense, shared, at = slice)
@@ -86,6 +85,7 @@ Schedule streamed_schedule(Algorithm algorithm, std::shared_ptr<const SparseTens
                     "warps times turns that divide the streams, one for each 32 rows");
   Format format = weights->format();
   format.parameters["columns"] = chosen.slice;
+  format.parameters["groups"] = chosen.turns;
   if (format != weights->format()) weights = weights->repacked(format);
   return with_recipe_named(needs.name, given, [&] {
     Schedule schedule = Streams(algorithm, weights, target, problem, chosen)();
@@ -128,7 +128,7 @@ std::string why_no_streams(const Algorithm& algorithm, StreamedProduct& found) {
 }
 
 StreamLaunch::StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& problem, bool in_pairs,
-                           const Target& target) {
+                           const Target& target, std::int64_t processors) {
   const StreamShape<std::int64_t> shape{cut.columns, cut.warps, cut.turns, cut.slice, in_pairs};
   slices = std::max<std::int64_t>(1, ceil_divide(problem.inner, cut.slice));
   const std::int64_t all = ceil_divide(problem.rows, rows_of_stream * cut.warps * cut.turns) * slices *
@@ -137,7 +137,7 @@ StreamLaunch::StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& pr
       1,
       std::min(target.shared_bytes_per_multiprocessor / (shape.shared_bytes() + target.shared_bytes_reserved),
                target.threads_per_multiprocessor / shape.threads()));
-  of_processor = std::max<std::int64_t>(1, ceil_divide(all, measured_processors));
+  of_processor = std::max<std::int64_t>(1, ceil_divide(all, processors));
   waves = static_cast<double>(ceil_divide(of_processor, room));
   warps = static_cast<double>(std::min(of_processor, room) * cut.warps);
   const std::int64_t words_of_lane =
@@ -146,7 +146,7 @@ StreamLaunch::StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& pr
 }
 
 double StreamLaunch::microseconds(double of_word) const {
-  constexpr double begin = 2.2, arrival = 2;
+  constexpr double arrival = 2;
   return begin * waves + of_word * words + (slices > 1 ? arrival : 0);
 }
 

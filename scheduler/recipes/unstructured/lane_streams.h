@@ -3,6 +3,8 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/hardware/stream_instructions.h>
 #include <weft/scheduler/passes/stream_products.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
@@ -18,8 +20,8 @@ namespace weft {
 /// How the recipe cuts the work; 0 leaves a number to it.
 struct LaneStreamKnobs {
   std::int64_t columns = 0;  ///< a block has, and each of its warps: 8, 16 or 32
-  std::int64_t warps = 0;    ///< a block has; times turns they divide the streams, one for each 32 rows
-  std::int64_t turns = 0;    ///< streams of a warp, one after the other, of the same columns
+  std::int64_t warps = 0;    ///< a block has; times turns they divide the groups of 32 rows
+  std::int64_t turns = 0;    ///< groups of 32 rows that the stream of a warp goes through
   std::int64_t slice = 0;    ///< columns of a stream, a multiple of 64; blocks that share rows add theirs up
 };
 
@@ -27,12 +29,12 @@ struct LaneStreamKnobs {
 std::span<const KnobField<LaneStreamKnobs>> lane_stream_knobs();
 
 /// Token by token: a product of 16-bit weights that keep 20 to 60 of a hundred entries, anywhere, with 1 to
-/// 64 columns, which their bytes bound. A warp takes 32 rows and a slice of the columns as streams for its
-/// lanes, which come through a ring in shared memory; a lane has the elements of its fragments for tensor
-/// cores in the order in which it takes them, and a bit says whether the next one is zero. Sums of slices are
-/// added up by the last block that comes. For sm_80 and newer, weights in lane_streams or pair_words,
-/// products of a number of columns that is known. UserError for weights in other formats, other algorithms,
-/// and knobs out of their ranges; other targets get the default schedule.
+/// 64 columns, which their bytes bound. A warp takes groups of 32 rows and a slice of the columns as a stream
+/// for each of its lanes, which come through a ring in shared memory; a lane has the elements of its fragments
+/// for tensor cores in the order in which it takes them, and a bit says whether the next one is zero. Sums of
+/// slices are added up by the last block that comes. For sm_80 and newer, weights in lane_streams or
+/// pair_words, products of a number of columns that is known. UserError for weights in other formats, other
+/// algorithms, and knobs out of their ranges; other targets get the default schedule.
 Schedule lane_streams(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                       const LaneStreamKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(lane_streams, const LaneStreamKnobs& = {}, CallPlace = {})
@@ -69,8 +71,8 @@ struct StreamShape {
     const passes::StreamRing ring{in_pairs};
     const std::int64_t of_ring = ring.bytes() + (ring.chunks() + 2) * of_barrier;
     const Number of_words = slice / Number(in_pairs ? 64 : 32) * Number(128) * words_at_once();
-    return warps * (Number(of_ring) + of_words + columns * Number(of_results)) + columns * slice * Number(2) +
-           Number(64);
+    return warps * (Number(of_ring) + of_words + columns * Number(of_results)) +
+           columns * (slice + Number(stream_rows_apart)) * Number(2) + Number(64);
   }
 
  private:
@@ -96,10 +98,11 @@ struct StreamLaunch {
   double words = 1;               ///< all its warps take, one after the other
 
   StreamLaunch(const LaneStreamKnobs& cut, const StreamedProduct& problem, bool in_pairs,
-               const Target& target);
+               const Target& target, std::int64_t processors = measured_processors);
   /// Microseconds from the begin of the first block to the end of the last, where a processor takes so many
   /// for a word of a warp.
   double microseconds(double of_word) const;
+  static constexpr double begin = 2.2;  ///< microseconds of a wave before its warps have their first chunks
 };
 
 /// The knobs with those that are 0 chosen.

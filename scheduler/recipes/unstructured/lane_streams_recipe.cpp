@@ -93,8 +93,9 @@ std::optional<KnobValues> choose_streams(const Algorithm& algorithm,
 
 Format format_of_point(const Format& format, const KnobValues& point) {
   Format other = format;
-  if (const auto slice = point.find("slice"); slice != point.end() && slice->second > 0)
-    other.parameters["columns"] = slice->second;
+  for (const auto& [knob, parameter] : {std::pair{"slice", "columns"}, {"turns", "groups"}})
+    if (const auto found = point.find(knob); found != point.end() && found->second > 0)
+      other.parameters[parameter] = found->second;
   return other;
 }
 
@@ -105,24 +106,31 @@ Bound time_of_streams(const ProblemSummary& problem, const KnobValues& point, co
   const StreamedProduct sizes{.rows = problem.m, .inner = problem.k, .columns = problem.n};
   const bool in_pairs = problem.columns_of_bit == 2;
   const LaneStreamKnobs cut = chosen_for(knobs_of(lane_stream_knobs(), point), sizes, in_pairs, target);
-  const StreamLaunch launch(cut, sizes, in_pairs, target);
+  const StreamLaunch launch(cut, sizes, in_pairs, target, ceilings.multiprocessors);
   // Of a lane in a stream: what it takes in the mean, and what the one with the most of 32 takes beyond that.
   const double kept = problem.density(), share = in_pairs ? 1 - (1 - kept) * (1 - kept) : kept;
-  const double places = static_cast<double>(cut.slice) / 2;
-  const double rows = places * share + (in_pairs ? 2.1 : 2.4) * std::sqrt(places * share * (1 - share));
-  const double of_stream = rows * 128 + static_cast<double>(cut.slice) * (in_pairs ? 2 : 4);
+  const double columns = static_cast<double>(cut.slice * cut.turns), places = columns / 2;
+  const double rows = places * share + (in_pairs ? 1.4 : 1.75) * std::sqrt(places * share * (1 - share));
+  const double of_stream = rows * 128 + columns * (in_pairs ? 2 : 4);
+  const double streams = static_cast<double>(launch.slices * ceil_divide(streams_of(sizes), cut.turns));
+  const double of_all_bytes = of_stream * streams * 1e6 / ceilings.bytes_a_second;
   Parts parts(ceilings);
   // Microseconds of a processor for a word of a warp, fitted to 45 kernels of 13824 x 5120 on an H200: what
-  // its instructions take, what its bytes take, and what a warp waits for on its own.
-  const double words =
-      static_cast<double>(cut.slice) / static_cast<double>(in_pairs ? columns_of_pairs : columns_of_bits);
+  // its instructions take, what its bytes take, and what a warp waits for on its own. All but bytes are
+  // cycles, and taken for as many on other devices.
+  const double cycles = measured_device.cycles_a_second / ceilings.cycles_a_second;
+  const double words = columns / static_cast<double>(in_pairs ? columns_of_pairs : columns_of_bits);
   const double of_bytes = 0.74 * of_stream / words * static_cast<double>(ceilings.multiprocessors) * 1e6 /
                           ceilings.bytes_a_second;
   const double of_columns =
       0.014 * static_cast<double>(cut.columns - columns_of_instruction) / columns_of_instruction;
-  const double of_instructions = in_pairs ? 0.056 : 0.038, of_waiting = in_pairs ? 0.45 : 0.29;
-  const double of_word = std::max(of_instructions, of_bytes) + of_waiting / launch.warps + of_columns;
-  parts.add(of_bytes < of_instructions ? Resource::units : Resource::memory, launch.microseconds(of_word));
+  const double of_instructions = cycles * (in_pairs ? 0.056 : 0.038);
+  const double of_waiting = in_pairs ? 0.45 : 0.29;
+  const double of_word =
+      std::max(of_instructions, of_bytes) + cycles * (of_waiting / launch.warps + of_columns);
+  // Memory alone bounds devices with few bytes a cycle.
+  const double microseconds = std::max(launch.microseconds(of_word), StreamLaunch::begin + of_all_bytes);
+  parts.add(of_bytes < of_instructions ? Resource::units : Resource::memory, microseconds);
   parts.add(Resource::launch, ceilings.launch_microseconds);
   return parts.total();
 }

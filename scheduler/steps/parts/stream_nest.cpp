@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/formats/lane_streams.h>
-#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/stream_instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/stored_nest.h>
@@ -11,7 +11,7 @@
 namespace weft::steps {
 namespace {
 
-constexpr std::size_t loops_of_streams = 4;
+constexpr std::size_t loops_of_streams = 5;
 constexpr std::int64_t columns_of_instruction = 8, elements_of_vector = 8;
 
 Reason no_streams(std::string found, std::string accepted, std::string place = {}) {
@@ -47,31 +47,44 @@ class StreamFinder {
     return std::nullopt;
   }
 
-  /// Steps, rows, columns and places of a step, in this order.
+  /// Groups, steps, rows, columns and places of a step, in this order.
   std::optional<Reason> take_loops() {
     const auto counts = [](const ir::For& loop, std::int64_t multiple) {
       const auto known = ir::constant_iterations(loop);
       return loop.kind == LoopKind::serial && known && known->begin == 0 && known->extent > 0 &&
              known->extent % multiple == 0;
     };
-    const Level& places = context_.weights->levels().back();
+    const std::vector<Level>& levels = context_.weights->levels();
+    const Level& places = levels.back();
+    const std::int64_t groups = levels[levels.size() - 3].extent;
     TensorNest& tile = nest_.tile;
     if (chain_.loops.size() == loops_of_streams) {
-      nest_.steps = chain_.loops[0];
-      tile.rows = chain_.loops[1];
-      tile.columns = chain_.loops[2];
-      tile.depth = chain_.loops[3];
-      if (counts(nest_.steps, 1) && counts(tile.rows, rows_of_stream) &&
-          counts(tile.columns, columns_of_instruction) && counts(tile.depth, places.extent) &&
-          uses(tile.left, tile.rows) && !uses(tile.left, tile.columns) && uses(tile.right, tile.columns) &&
-          uses(tile.right, tile.depth) && uses(tile.right, nest_.steps))
+      nest_.groups = chain_.loops[0];
+      nest_.steps = chain_.loops[1];
+      tile.rows = chain_.loops[2];
+      tile.columns = chain_.loops[3];
+      tile.depth = chain_.loops[4];
+      if (counts(nest_.groups, groups) && is_whole_stream() && counts(nest_.steps, 1) &&
+          counts(tile.rows, rows_of_stream) && counts(tile.columns, columns_of_instruction) &&
+          counts(tile.depth, places.extent) && uses(tile.left, tile.rows) && !uses(tile.left, tile.columns) &&
+          uses(tile.right, tile.columns) && uses(tile.right, tile.depth) && uses(tile.right, nest_.steps))
         return std::nullopt;
     }
     return no_streams(names_of(chain_.loops),
-                      fmt::format("serial loops over the steps of a stream, its {} rows, columns by "
-                                  "eights and the {} places of a step, in this order: .split(n = 8) and "
-                                  ".reorder first",
-                                  rows_of_stream, places.extent));
+                      fmt::format("serial loops over the groups of rows of a stream ({}), its steps, the {} "
+                                  "rows, columns by eights and the {} places of a step, in this order: "
+                                  ".split(n = 8) and .reorder first",
+                                  groups, rows_of_stream, places.extent));
+  }
+
+  /// The groups are those of one stream: where it begins does not depend on which one it is.
+  bool is_whole_stream() const {
+    const std::string& begin = context_.weights->levels().back().begin;
+    return std::ranges::none_of(nest_.tile.left.indices, [&](const Expr& index) {
+      return ir::any<ir::Load>(index, [&](const ir::Load& load) {
+        return load.buffer->name.ends_with("." + begin) && uses(load, nest_.groups);
+      });
+    });
   }
 
   /// Each lane reads eight elements of a row at once.
@@ -126,6 +139,16 @@ bool are_streams(const SparseTensor* weights) {
 
 Stmt loops_of_stream(const Stmt& nest) {
   return innermost_loops(nest, loops_of_streams);
+}
+
+Stmt with_rows_apart(const Stmt& body, const ir::BufferRef& tile) {
+  std::vector<Expr> shape = tile->shape;
+  shape.back() = shape.back() + stream_rows_apart;
+  const ir::BufferRef apart = ir::make_tile(tile->name, *tile, tile->scope, std::move(shape));
+  return ir::rewrite<ir::Allocate>(
+      ir::replace_buffer(body, tile, apart), [&](const ir::Allocate& allocation, const Stmt& s) {
+        return allocation.buffer == tile ? ir::allocate(apart, allocation.body) : s;
+      });
 }
 
 std::variant<StreamNest, Reason> stream_nest_of(const ir::Chain& chain, const ir::Store& store,
