@@ -194,13 +194,14 @@ def host_time(call, x):
     return 1e6 * (time.perf_counter() - begin) / calls
 
 
-def kernels_of(graph):
-    """What one replay launches, and microseconds of it."""
+def launches_of(graph):
+    """What the last block of a replay launches: when, how long, what; microseconds."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         graph.replay()
         torch.cuda.synchronize()
-    found = [(one.key, one.count, one.device_time_total) for one in profile.key_averages() if one.device_time_total > 0]
-    return sorted(found, key=lambda one: -one[2])
+    found = sorted((one.time_range.start, one.time_range.elapsed_us(), one.name) for one in profile.events()
+                   if one.device_type == torch.autograd.DeviceType.CUDA)
+    return found[len(found) - len(found) // graph.repeat:]
 
 
 def measure(name, n, options):
@@ -225,10 +226,11 @@ def measure(name, n, options):
     again = error_of(graphs["sparse"].replay(), block(double, state.double()))
     check(again < limit, f"{what}: error {again:.1e} with another input")
     host = {way: host_time(linear["o"], state.x) for way, linear in ways.items()}
-    if options.kernels and options.device == "cuda":
-        print(f"\n{what}, {options.repeat} blocks: what a graph launches")
-        for key, count, total in kernels_of(graphs["sparse"]):
-            print(f"{total / options.repeat:9.2f} us {count / options.repeat:5.1f} x  {key[:90]}")
+    if options.launches and options.device == "cuda":
+        found = launches_of(graphs["sparse"])
+        print(f"\n{what}: what a block launches, when and how long")
+        for begin, duration, text in found:
+            print(f"{begin - found[0][0]:9.2f} {duration:9.2f}  {text[:90]}")
     return times, errors, host, (state, graphs["sparse"], limit)
 
 
@@ -247,29 +249,46 @@ def check_together(name, graphs, double):
         check(error < limit, f"{name}, N = {len(state.x)} beside others: error {error:.1e}")
 
 
+def measure_pattern(name, options):
+    """A line for each number of tokens."""
+    pattern = PATTERNS[name]
+    seconds, packed, on_device = load_operators(name, options)
+    pattern.joined = joined_weights(pattern.dense)
+    print(f"\n{pattern.text}: packages opened in {seconds:.1f} s", flush=True)
+    measured = [measure(name, n, options) for n in options.columns]
+    if options.device == "cuda":
+        check_together(name, [graph for *_, graph in measured], double_layers(pattern.dense))
+    on_cuda = options.device == "cuda"
+    common = {
+        "weftblock": 1, "t": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "device": torch.cuda.get_device_name() if on_cuda else platform.processor() or platform.machine(),
+        "torch": torch.__version__, "cuda": torch.version.cuda, "pattern": pattern.text,
+        "format": pattern.format if on_cuda else "csr", "joined": options.joined, "hidden": options.hidden,
+        "between": options.between, "heads": options.heads, "context": options.context,
+        "dtype": str(options.dtype).removeprefix("torch."), "search_seconds": options.search, "rounds": options.rounds,
+        "blocks": options.repeat, "layer_error": pattern.error, "packed_bytes": packed, "device_bytes": on_device,
+        "dense_bytes": sum(weight.numel() * weight.element_size() for weight in pattern.dense.values()),
+        "open_seconds": round(seconds, 2)}
+    chosen = chosen_of(name, options)
+    return [common | {"n": n, "us": {way: round(value, 2) for way, value in times.items()},
+                      "host_us": {way: round(value, 2) for way, value in host.items()}, "error": errors,
+                      "chosen": {key: value for key, value in chosen.items() if key.endswith(f"x{n}")}}
+            for n, (times, errors, host, _) in zip(options.columns, measured)]
+
+
 def measure_all(options):
+    """The lines of all patterns. What goes wrong with one leaves the others."""
     lines = []
-    device = torch.cuda.get_device_name() if options.device == "cuda" else platform.processor() or platform.machine()
     for name in options.patterns:
-        pattern = PATTERNS[name]
-        seconds, packed, on_device = load_operators(name, options)
-        pattern.joined = joined_weights(pattern.dense)
-        dense = sum(weight.numel() * weight.element_size() for weight in pattern.dense.values())
-        print(f"\n{pattern.text}: packages opened in {seconds:.1f} s", flush=True)
-        measured = [measure(name, n, options) for n in options.columns]
-        if options.device == "cuda":
-            check_together(name, [graph for *_, graph in measured], double_layers(pattern.dense))
-        for n, (times, errors, host, _) in zip(options.columns, measured):
-            lines.append({
-                "weftblock": 1, "t": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "device": device, "torch": torch.__version__, "cuda": torch.version.cuda, "pattern": pattern.text,
-                "format": pattern.format if options.device == "cuda" else "csr", "joined": options.joined, "n": n,
-                "hidden": options.hidden, "between": options.between, "heads": options.heads, "context": options.context,
-                "dtype": str(options.dtype).removeprefix("torch."), "search_seconds": options.search, "rounds": options.rounds,
-                "blocks": options.repeat, "us": {way: round(value, 2) for way, value in times.items()},
-                "host_us": {way: round(value, 2) for way, value in host.items()}, "error": errors,
-                "layer_error": pattern.error, "packed_bytes": packed, "device_bytes": on_device, "dense_bytes": dense, "open_seconds": round(seconds, 2),
-                "chosen": {key: value for key, value in chosen_of(name, options).items() if key.endswith(f"x{n}")}})
+        try:
+            found = measure_pattern(name, options)
+        except (RuntimeError, OSError, ImportError) as error:
+            check(False, f"{name}: {error}")
+            continue
+        lines += found
+        if options.json:
+            with open(options.json, "a", encoding="utf-8") as out:
+                out.writelines(json.dumps(line) + "\n" for line in found)
     return lines
 
 
@@ -286,7 +305,7 @@ def print_tables(lines):
             row += f" {us['dense'] / us['sparse']:>6.2f}  "
         print(row + f" {line['error']['sparse']:>8.1e} {line['error']['dense']:>8.1e}   {line['host_us']['sparse']:.1f}, "
               f"dense {line['host_us']['dense']:.1f}")
-    print(f"\n{'pattern':<14} {'format':<14} {'packed MB':>10} {'on the GPU':>10} {'dense MB':>10} {'ratio':>6}   "
+    print(f"\n{'pattern':<14} {'format':<14} {'packed MB':>10} {'on GPU MB':>10} {'dense MB':>10} {'ratio':>6}   "
           "largest error of a layer")
     for line in {line["pattern"]: line for line in lines}.values():
         print(f"{line['pattern']:<14} {line['format']:<14} {line['packed_bytes'] / 1e6:>10.1f} {line['device_bytes'] / 1e6:>10.1f} "
@@ -311,7 +330,7 @@ def options_given():
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--repeat", type=int, default=8, help="blocks of a graph")
-    parser.add_argument("--kernels", action="store_true", help="prints what a block launches")
+    parser.add_argument("--launches", action="store_true", help="prints what a block launches")
     parser.add_argument("--json", type=pathlib.Path, help="lines are appended to")
     options = parser.parse_args()
     options.folder, options.weft = options.folder.resolve(), str(pathlib.Path(options.weft).resolve())
@@ -337,13 +356,13 @@ def main():
     os.environ["PATH"] += ":/usr/local/cuda/bin"  # ptxas
     begin = time.perf_counter()
     with torch.no_grad():
-        if not make_all(options):
-            return 1
+        made = make_all(options)
+        for name in options.patterns:
+            check(name in made, f"{name}: not all packages were made")
+        options.patterns = made
         lines = measure_all(options)
-    if options.json:
-        with open(options.json, "a", encoding="utf-8") as out:
-            out.writelines(json.dumps(line) + "\n" for line in lines)
-    print_tables(lines)
+    if lines:
+        print_tables(lines)
     print(f"{len(failed)} wrong, {time.perf_counter() - begin:.0f} s")
     return 1 if failed else 0
 

@@ -136,7 +136,7 @@ def in_parallel(what, tasks, at_a_time):
 
 
 def make_all(options):
-    """Weights, searches, packages, operators; whether all packages were made."""
+    """Weights, searches, packages, operators. Returns the patterns all of whose packages were made."""
     for folder in ("weights", "trials", "packages", "build"):
         (options.folder / folder).mkdir(parents=True, exist_ok=True)
     begin = time.perf_counter()
@@ -149,7 +149,9 @@ def make_all(options):
         tasks = [(search, name, layer, shape, options) for shape, layer in reversed(first.items()) for name in options.patterns]
         in_parallel(f"{len(tasks)} searches", tasks, options.searches)
     tasks = [(make_package, name, layer, shape, options) for layer, shape in layers for name in options.patterns]
-    return all(in_parallel(f"{len(tasks)} packages and their operators", tasks, options.cores))
+    made = in_parallel(f"{len(tasks)} packages and their operators", tasks, options.cores)
+    incomplete = {task[1] for task, is_made in zip(tasks, made) if not is_made}
+    return [name for name in options.patterns if name not in incomplete]
 
 
 def free_bytes(options):
