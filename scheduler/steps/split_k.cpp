@@ -144,17 +144,20 @@ class Splitting {
   }
 
   void make_workspaces() {
-    const auto workspace = [](const std::string& name, DType dtype, std::vector<Expr> shape) {
+    const auto workspace = [](const std::string& name, DType dtype, std::vector<Expr> shape, bool zero) {
       auto buffer = std::make_shared<ir::Buffer>(
           *ir::make_buffer(name, dtype, ir::Scope::global, ir::Access::read_write, std::move(shape)));
       buffer->between_blocks = true;
+      buffer->begins_as_zero = zero;
       return buffer;
     };
     const std::vector<Expr> tiles = extents_of(others_);
-    arrivals_ = workspace(sum_.buffer->name + ".arrivals", DType::i32, tiles);
+    arrivals_ = workspace(sum_.buffer->name + ".arrivals", DType::i32, tiles, true);
     std::vector<Expr> shape = tiles;
     if (reduction_ == Reduction::second_pass) shape.insert(shape.begin(), groups_);
-    between_ = workspace(sum_.buffer->name + ".parts", sum_.buffer->dtype, with_sum_and_threads(shape));
+    // Where every group has a place of its own, each stores there before the last one reads.
+    between_ = workspace(sum_.buffer->name + ".parts", sum_.buffer->dtype, with_sum_and_threads(shape),
+                         reduction_ == Reduction::atomic);
   }
 
   static std::vector<Expr> extents_of(const std::vector<ir::For>& loops) {
