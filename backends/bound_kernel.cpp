@@ -164,7 +164,10 @@ std::shared_ptr<BoundKernel::State> bound_to(const Device& device, const Kernel&
   for (const LaunchData::Memory& one : data.memory) {
     // A kernel may be handed an empty array, but never a null pointer.
     DeviceMemory memory(device, std::max<std::size_t>(one.bytes, 16));
-    if (one.begins_as_zero) memory.fill(0);
+    if (one.begins_as_zero)
+      memory.fill(0);
+    else if (one.source == nullptr && device.kind() == DeviceKind::simulator)
+      memory.poison();
     if (one.source != nullptr && one.bytes > 0) memory.upload(one.source->data(), one.bytes);
     addresses.push_back(memory.address());
     bound->pointers.push_back(memory.data());

@@ -118,7 +118,7 @@ class Collecting {
     check_index_width(kernel_.lowered().program, buffer, elements);
     const std::size_t bytes =
         source != nullptr ? source->bytes() : static_cast<std::size_t>(elements) * size_of(buffer.dtype);
-    data_.memory.push_back({buffer.name, bytes, source, buffer.between_blocks, is_coordinates(buffer.name)});
+    data_.memory.push_back({buffer.name, bytes, source, buffer.begins_as_zero, is_coordinates(buffer.name)});
   }
 
   std::size_t place_of(const std::string& name) const {

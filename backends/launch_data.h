@@ -17,7 +17,7 @@ struct LaunchData {
     std::string name;
     std::size_t bytes = 0;
     const Array* source = nullptr;  ///< what it holds at first; null: a workspace
-    bool begins_as_zero = false;    ///< a workspace that blocks meet in
+    bool begins_as_zero = false;    ///< a workspace that has to
     bool is_coordinates = false;    ///< it says where entries of the weights stand
   };
   /// A kernel that is started.

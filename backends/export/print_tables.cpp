@@ -144,7 +144,7 @@ std::string kernel_of(const Package& package, const Variant& variant, Words word
   words["CLEARED"] = workspaces.empty() ? "0" : "";
   for (std::size_t i = 0; i < workspaces.size(); ++i) {
     const ir::Buffer& buffer = *workspaces[i];
-    words["CLEARED"] += buffer.between_blocks ? "1, " : "0, ";
+    words["CLEARED"] += buffer.begins_as_zero ? "1, " : "0, ";
     std::string last = "1";
     for (std::size_t d = 0; d < buffer.shape.size(); ++d)
       last += fmt::format(" + ({} - 1) * {}", c_expression(buffer.shape[d], names),

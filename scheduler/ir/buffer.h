@@ -36,8 +36,10 @@ struct Buffer {
   /// bytes are a multiple of 128 << swizzle.
   int swizzle = 0;
   /// Whether blocks of one launch hand values to one another in this workspace. What they add to it is added
-  /// atomically. It is zero before the first launch, and what has to be zero is zero again after each.
+  /// atomically.
   bool between_blocks = false;
+  /// Whether this workspace has to be zero before a launch. It is zero again after each.
+  bool begins_as_zero = false;
   /// The tensor of the algorithm that it is, or of which it is an array or a copy; empty: none.
   std::string tensor = {};
   /// Whether what is stored to this output leaves the caches first, before what is read again.

@@ -61,7 +61,7 @@ struct Program {
   std::vector<BufferRef>
       buffers;  ///< global memory, the dense operands, the arrays of the sparse one, outputs
   std::vector<BufferRef> workspaces;  ///< global memory that the caller lends, contents undefined before and
-                                      ///< after (see Buffer::between_blocks for those that are not)
+                                      ///< after (see Buffer::begins_as_zero for those that are not)
   std::vector<ConstantBuffer> constants;  ///< no arguments: code carries them
   std::vector<Variable> scalars;          ///< alpha, beta, …
   std::vector<Variable> extents;          ///< i64 sizes known only at launch; each is at least 1

@@ -11,6 +11,9 @@
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
 
+#include <map>
+#include <string>
+
 namespace weft {
 namespace {
 
@@ -307,6 +310,12 @@ TEST(SplitK, AcrossBlocksInCudaSource) {
     EXPECT_EQ(text.find("atomicAdd(&sum_parts[") != std::string::npos, reduction.text == "atomic") << text;
     EXPECT_NE(kernel.ptx().find("membar.gl"), std::string::npos);
     EXPECT_NE(kernel.ptx().find("atom.global.add.u32"), std::string::npos);
+    // A package clears these in every launch, and the parts of many groups are many bytes.
+    std::map<std::string, bool> zeros;
+    for (const ir::BufferRef& workspace : kernel.lowered().program.workspaces)
+      zeros[workspace->name] = workspace->begins_as_zero;
+    EXPECT_EQ(zeros, (std::map<std::string, bool>{{"sum.arrivals", true},
+                                                  {"sum.parts", reduction.text == "atomic"}}));
     if (!cuda::compiler_status().found()) continue;
     options.emitter = Emitter::cuda;
     Array b = random_array(DType::f32, {37, 33}, 3), c(DType::f32, {9, 33});

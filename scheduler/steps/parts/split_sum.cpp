@@ -134,19 +134,22 @@ class Splitting {
   }
 
   void make_workspaces() {
-    const auto workspace = [](const std::string& name, DType dtype, std::vector<Expr> shape) {
+    const auto workspace = [](const std::string& name, DType dtype, std::vector<Expr> shape, bool zero) {
       auto buffer = std::make_shared<ir::Buffer>(
           *ir::make_buffer(name, dtype, ir::Scope::global, ir::Access::read_write, std::move(shape)));
       buffer->between_blocks = true;
+      buffer->begins_as_zero = zero;
       return buffer;
     };
     const std::vector<Expr> tiles = extents_of(others_);
     std::vector<Expr> counted = tiles;
     if (counts_threads()) std::ranges::copy(extents_of(threads_), std::back_inserter(counted));
-    arrivals_ = workspace(sum_.buffer->name + ".arrivals", DType::i32, counted);
+    arrivals_ = workspace(sum_.buffer->name + ".arrivals", DType::i32, counted, true);
     std::vector<Expr> shape = tiles;
     if (reduction_ == Reduction::second_pass) shape.insert(shape.begin(), shares_.most);
-    between_ = workspace(sum_.buffer->name + ".parts", sum_.buffer->dtype, with_sum_and_threads(shape));
+    // Where every group has a place of its own, each stores there before the last one reads.
+    between_ = workspace(sum_.buffer->name + ".parts", sum_.buffer->dtype, with_sum_and_threads(shape),
+                         reduction_ == Reduction::atomic);
   }
 
   /// A CPU goes through the threads of a block one after the other, each of which arrives by itself.
