@@ -278,8 +278,8 @@ std::set<std::string> arrays_read(const Stmt& stmt) {
 
 ir::Program lower_tensor_operations(ir::Program program, bool has_bulk_copies) {
   const std::set<std::string> meant = arrays_read(program.body);
-  program.body = lower_stream_products(program.body,
-                                       {ceil_divide(threads_of(program), lanes_of_words), has_bulk_copies});
+  program.body = lower_stream_products(program.body, {ceil_divide(threads_of(program), lanes_of_words),
+                                                      program.overlap.has_value(), has_bulk_copies});
   program.body = ir::rewrite<ir::TensorOperation>(program.body, [](const ir::TensorOperation& operation) {
     return row_of(operation.instruction).place == TensorOperands::blocks ? lower_block_product(operation)
                                                                          : Operation(operation)();

@@ -276,6 +276,11 @@ class StreamProduct {
     list.push_back(ask_for_words(0));
     list.push_back(set(before_, 0));
     list.push_back(set(asked_, 0));
+    if (copies_.early && number_of_turns() > 1) {
+      list.push_back(set(first_, now(next_first_)));
+      list.push_back(set(rows_left_, now(next_rows_)));
+      list.push_back(ask_up_to(ir::minimum(chunks(), ring_of_.chunks())));
+    }
     return ir::block(std::move(list));
   }
 

@@ -31,6 +31,7 @@ struct StreamRing {
 /// Who copies streams.
 struct StreamCopies {
   std::int64_t warps = 1;  ///< a block has, each of which copies its own
+  bool early = false;      ///< those of the first turn are asked for before anything else is done
   bool in_bulk = false;    ///< one copy for a chunk, which sm_90 and newer have; else 16 bytes a lane
 };
 

@@ -88,8 +88,8 @@ TEST(OverlapLaunches, OperandsThatLaunchesTranspose) {
 
 TEST(OverlapLaunches, Streams) {
   for (const std::int64_t turns : {1, 3}) {
-    const Schedule s = overlapped(lane_streams(spmm_algorithm(200, 600, 8, DType::f16, {}, ProductLayout::nk),
-                                               packed(halves(200, 600, 0.6), "lane_streams"),
+    const Schedule s = overlapped(lane_streams(spmm_algorithm(192, 600, 8, DType::f16, {}, ProductLayout::nk),
+                                               packed(halves(192, 600, 0.6), "lane_streams"),
                                                target_named("sm_90"), {.turns = turns}));
     test::expect_exact(s);
   }

@@ -3,9 +3,16 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
+#include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/program/overlapped.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/unstructured/lane_streams.h>
+#include <weft/search/measure/structured_weights.h>
+#include <weft/search/spaces/problems.h>
+
+#include <algorithm>
 
 #include "support/examples.h"
 
@@ -59,15 +66,51 @@ std::vector<std::size_t> places(const ThreadProgram& program, const std::vector<
   return result;
 }
 
-TEST(OverlapLaunches, WeightsAreReadBeforeTheWaitAndNothingElse) {
-  Schedule s = bound();
-  s.stage("A.values", shared, at = n.outer);
-  s.overlap_launches("A");
+/// A product of 2:4 weights in f16.
+Schedule pairs(const char* target, const ShflBwKnobs& knobs = {}) {
+  const WeightMatrix matrix =
+      pair_weights({.rows = 128, .columns = 256, .pattern = {0, 4}, .dtype = DType::f16});
+  return v_n_m(spmm_algorithm(128, 256, 64, DType::f16),
+               std::make_shared<const SparseTensor>(pack(matrix, Format{"n_m", {}})), target_named(target),
+               knobs);
+}
+
+TEST(OverlapLaunches, ARingAsksForWeightsBeforeTheWait) {
+  const Schedule s = overlapped(pairs("sm_90"));
   const ThreadProgram lowered = lower(s.program(), s.target());
-  const auto found =
-      places(lowered, {"allow_next_launch()", "= A.values[", "wait_for_launch()", " B[", "C["});
+  const auto found = places(lowered, {"allow_next_launch()", "copy A.values[", "copy A.metadata[",
+                                      "wait_for_launch()", "gather B[", " C["});
   EXPECT_TRUE(std::ranges::is_sorted(found)) << ir::print(lowered.program);
-  EXPECT_NE(found.back(), std::string::npos);
+  EXPECT_NE(found[4], std::string::npos);
+}
+
+TEST(OverlapLaunches, ProducersAskForWeightsBeforeTheirWait) {
+  for (const std::int64_t blocks : {0, 2}) {
+    const Schedule s = overlapped(pairs("sm_90a", {.blocks = blocks}));
+    ASSERT_TRUE(s.program().roles.has_value());
+    const std::string printed = ir::print(lower(s.program(), s.target()).program);
+    const std::size_t producers = printed.find("else");
+    const std::size_t asked = printed.find("A.values[", producers),
+                      waited = printed.find("wait_for_launch()", producers);
+    EXPECT_LT(asked, waited) << printed;
+    EXPECT_LT(waited, printed.find("gather B[")) << printed;
+    // The other role waits before it touches results.
+    EXPECT_LT(printed.find("wait_for_launch()"), producers) << printed;
+  }
+}
+
+TEST(OverlapLaunches, StreamsAreAskedForBeforeTheOperand) {
+  const WeightMatrix matrix =
+      synthetic_layer({.rows = 192, .columns = 256, .sparsity = 0.5, .dtype = DType::f16});
+  const auto weights = std::make_shared<const SparseTensor>(pack(matrix, parse_format("lane_streams")));
+  for (const std::int64_t turns : {1, 3}) {
+    const Schedule s = overlapped(lane_streams(spmm_algorithm(192, 256, 8, DType::f16), weights,
+                                               target_named("sm_90"), {.warps = 1, .turns = turns}));
+    const ThreadProgram lowered = lower(s.program(), s.target());
+    const auto found =
+        places(lowered, {"mbarrier_init(", " A.bits[", " A.values[", "wait_for_launch()", " B[", " C["});
+    EXPECT_TRUE(std::ranges::is_sorted(found)) << ir::print(lowered.program);
+  }
 }
 
 TEST(OverlapLaunches, WorkspacesAreWaitedFor) {

@@ -43,7 +43,7 @@ std::vector<char> read_file(const std::string& path) {
     using Args = package##_args;                                                                      \
     using Handle = package;                                                                           \
     static constexpr int rows = NAME##_ROWS, inner = NAME##_COLUMNS;                                  \
-    static constexpr unsigned in_order = NAME##_IN_ORDER;                                             \
+    static constexpr unsigned in_order = NAME##_IN_ORDER, kept = NAME##_WORKSPACE_KEPT;                                             \
     static const char* name() { return #package; }                                                    \
     static Handle* open(const std::vector<char>& weights, unsigned flags) {                           \
       char why[256] = "";                                                                             \
@@ -132,6 +132,7 @@ class Measured {
       require(cudaStreamCreateWithFlags(&stream_[s], cudaStreamNonBlocking), "stream");
       y_[s] = on_device<__half>(size_t{steps} * elements);
       workspace_[s] = on_device<char>(workspace_bytes_ + 1);
+      require(cudaMemset(workspace_[s], 0, workspace_bytes_ + 1), "memset");
     }
     expected_ = on_device<__half>(size_t{steps} * elements);
     wrong_ = on_device<unsigned>(1);
@@ -181,6 +182,7 @@ class Measured {
   static typename P::Args arguments(const void* b, void* c) {
     typename P::Args args = {};
     args.struct_size = sizeof args;
+    args.flags = P::kept;
     args.b = b;
     args.c = c;
     args.alpha = 2.0f / std::sqrt(static_cast<float>(P::inner));

@@ -297,6 +297,7 @@ static void overlap_launches(const void* weights, size_t bytes) {
     size_t needed = 0;
     const int plain_before = device.calls("cuLaunchKernel"), before = device.calls("cuLaunchKernelEx");
     uint64_t memory;
+    int fills;
     desc.weights = weights;
     desc.weights_bytes = bytes;
     desc.flags = in_order ? EARLY_IN_ORDER : 0;
@@ -304,9 +305,15 @@ static void overlap_launches(const void* weights, size_t bytes) {
     if (handle == NULL) return;
     expect("workspace", EARLY_OK, early_workspace(handle, &args, &needed, NULL));
     expect("device memory", 0, device.allocate(&memory, needed));
+    fills = device.calls("cuMemsetD8Async");
     expect("launch", EARLY_OK, early_launch(handle, &args, (void*)(uintptr_t)memory, needed, NULL));
-    expect("launches that overlap", in_order ? 0 : 3, device.calls("cuLaunchKernelEx") - before);
-    expect("launches that do not", in_order ? 3 : 0, device.calls("cuLaunchKernel") - plain_before);
+    expect("what blocks meet in was cleared", 1, device.calls("cuMemsetD8Async") - fills);
+    args.flags = EARLY_WORKSPACE_KEPT;
+    expect("launch", EARLY_OK, early_launch(handle, &args, (void*)(uintptr_t)memory, needed, NULL));
+    expect("and is clear", 1, device.calls("cuMemsetD8Async") - fills);
+    args.flags = 0;
+    expect("launches that overlap", in_order ? 0 : 6, device.calls("cuLaunchKernelEx") - before);
+    expect("launches that do not", in_order ? 6 : 0, device.calls("cuLaunchKernel") - plain_before);
     expect("download", 0, device.download(result, (uint64_t)(uintptr_t)args.c, out * 4));
     for (i = 0; i < out; ++i)
       if (fabs((double)result[i] - (double)c[i]) > 1e-4) {
