@@ -247,8 +247,8 @@ void add_bench(CLI::App& app, Action& action) {
   begin_group(verb, "Problem");
   add_list(verb, "--only", selection.problems,
            "ids, labels or sizes (5120x5120x4096) of problems, with commas between them");
-  add_list(verb, "--sparsity", selection.sparsity, "in place of those of the suite");
-  add_list(verb, "--batch", selection.batch, "in place of the suite's n_scale or batch");
+  add_list(verb, "--sparsity", selection.sparsity, "in place of the suite's");
+  add_list(verb, "--batch", selection.batch, "in place of n_scale or batch");
   add_list(verb, "--V", selection.group_rows, "in place of the suite's V: rows that share their columns");
   add_list(verb, "--pattern", selection.patterns,
            "in place of the suite's patterns: 2:4 and V:2:M, as 64:2:16");

@@ -89,7 +89,7 @@ TEST(OverlapLaunches, ProducersAskForWeightsBeforeTheirWait) {
     const Schedule s = overlapped(pairs("sm_90a", {.blocks = blocks}));
     ASSERT_TRUE(s.program().roles.has_value());
     const std::string printed = ir::print(lower(s.program(), s.target()).program);
-    const std::size_t producers = printed.find("else");
+    const std::size_t producers = printed.find("\n  else\n");
     const std::size_t asked = printed.find("A.values[", producers),
                       waited = printed.find("wait_for_launch()", producers);
     EXPECT_LT(asked, waited) << printed;

@@ -57,7 +57,6 @@ std::vector<char> read_file(const std::string& path) {
       require(package##_open(&desc, &handle) == 0, std::string("open " #package ": ") + why);         \
       return handle;                                                                                  \
     }                                                                                                 \
-    static void close(Handle* handle) { package##_close(handle); }                                    \
     static void launch(const Handle* handle, const Args& args, void* memory, size_t bytes,            \
                        cudaStream_t stream) {                                                         \
       require(package##_launch(handle, &args, memory, bytes, stream) == 0, "launch of " #package);    \

@@ -307,10 +307,11 @@ static void overlap_launches(const void* weights, size_t bytes) {
     expect("device memory", 0, device.allocate(&memory, needed));
     fills = device.calls("cuMemsetD8Async");
     expect("launch", EARLY_OK, early_launch(handle, &args, (void*)(uintptr_t)memory, needed, NULL));
-    expect("what blocks meet in was cleared", 1, device.calls("cuMemsetD8Async") - fills);
+    expect("what blocks meet in was cleared", 1, device.calls("cuMemsetD8Async") > fills);
+    fills = device.calls("cuMemsetD8Async");
     args.flags = EARLY_WORKSPACE_KEPT;
     expect("launch", EARLY_OK, early_launch(handle, &args, (void*)(uintptr_t)memory, needed, NULL));
-    expect("and is clear", 1, device.calls("cuMemsetD8Async") - fills);
+    expect("and is clear", 0, device.calls("cuMemsetD8Async") - fills);
     args.flags = 0;
     expect("launches that overlap", in_order ? 0 : 6, device.calls("cuLaunchKernelEx") - before);
     expect("launches that do not", in_order ? 6 : 0, device.calls("cuLaunchKernel") - plain_before);
