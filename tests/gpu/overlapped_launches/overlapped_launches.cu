@@ -194,7 +194,7 @@ class Measured {
               stream_[s]);
   }
 
-  /// Of a launch, as the median of replays of a graph with many, whose weights take turns.
+  /// Microseconds a launch takes, as the median of replays of a graph with many, whose weights take turns.
   double microseconds(const std::vector<typename P::Handle*>& handles) {
     constexpr int of_graph = 200, replays = 15;
     cudaGraph_t graph;

@@ -276,7 +276,7 @@ static void lend_workspace(const void* weights, size_t bytes) {
   split_close(handle);
 }
 
-/* Of a kernel and the two launches around it, each begins before the one in front has ended, or none does. */
+/* A kernel and the two launches around it each begin before the one in front has ended, or none does. */
 static void overlap_launches(const void* weights, size_t bytes) {
   enum { in = 37 * 33, out = 9 * 33 };
   float *b = numbers(in, 1), *c = numbers(out, 2), *result = numbers(out, 3);
