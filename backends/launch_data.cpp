@@ -154,6 +154,7 @@ class Collecting {
     }
     call.threads = launch.threads;
     call.shared_bytes = launch.shared_bytes;
+    call.overlaps = kernel.program.overlap.has_value();
     for (const ir::Variable& scalar : kernel.program.scalars) {
       const double value = arguments_.scalars.at(scalar.name);
       call.words.push_back(scalar.dtype == DType::f64
@@ -207,6 +208,7 @@ PreparedLaunch::PreparedLaunch(const Module& code, const LaunchData& data,
     Call call{code.function(given.function), {}, given.memory, {}, {}};
     for (std::size_t i = 0; i < 3; ++i) call.shape.grid[i] = static_cast<unsigned>(given.grid[i]);
     call.shape.block = {static_cast<unsigned>(given.threads), 1, 1};
+    call.shape.overlaps = given.overlaps;
     const auto in_image = static_cast<std::int64_t>(call.function.attributes().static_shared_bytes);
     // Static shared memory is in the image already; what is above its limit is asked for at launch.
     call.shape.shared_bytes =

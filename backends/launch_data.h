@@ -26,6 +26,7 @@ struct LaunchData {
     std::array<std::int64_t, 3> grid{};  ///< blocks, by dimension
     std::int64_t threads = 0;            ///< threads of a block
     std::int64_t shared_bytes = 0;       ///< shared memory of a block, what the image takes included
+    bool overlaps = false;               ///< as LaunchShape has it
     std::vector<std::size_t> memory;     ///< the first arguments: places in `memory` below
     /// The next ones, scalars and extents, as a GPU takes them: the value in the low bytes.
     std::vector<std::uint64_t> words;

@@ -109,7 +109,8 @@ class SourcePrinter {
       helpers_.need_type(buffer->dtype);
       parameters.push_back(fmt::format(
           "{}{}* {}{}", buffer->access == ir::Access::read ? "const " : "", type_in_memory(buffer->dtype),
-          buffer->between_blocks ? "" : "__restrict__ ", expressions_.name_of(*buffer)));
+          ir::changes_meanwhile(program_.program, *buffer) ? "" : "__restrict__ ",
+          expressions_.name_of(*buffer)));
     }
     for (const ir::Variable& scalar : program_.program.scalars)
       parameters.push_back(expressions_.type_of_value(scalar.dtype) + " " + expressions_.name_of(scalar));

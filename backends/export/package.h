@@ -117,6 +117,14 @@ struct Package {
   bool claims(std::int64_t n) const;
   bool has_cpu() const { return std::ranges::any_of(targets, &TargetGroup::is_cpu); }
   bool has_gpu() const { return !std::ranges::all_of(targets, &TargetGroup::is_cpu); }
+  /// Whether launches of some of its kernels overlap.
+  bool overlaps() const {
+    return std::ranges::any_of(targets, [](const TargetGroup& group) {
+      return std::ranges::any_of(group.variants, [](const Variant& variant) {
+        return variant.kernel->lowered().program.overlap.has_value();
+      });
+    });
+  }
 };
 
 /// UserError as export_package.

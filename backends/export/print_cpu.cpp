@@ -149,6 +149,7 @@ void add_words_of_gpus(const Package& package, Words& words) {
       "What `open` allocates belongs to\n"
       "one device; `launch` allocates nothing and waits for nothing, so it may stand in a CUDA graph.";
   words["OTHERS_RUN"] = "other devices run the PTX, those without a driver the reference";
+  words["README_OVERLAP"] = package.overlaps() ? filled("readme_overlap.md", words) : "";
   words["README_CUDA"] = package.has_gpu() ? filled("readme_cuda.md", words) : "";
 }
 

@@ -169,10 +169,10 @@ void add_kernels(const Package& package, Words& words) {
       lists += fmt::format("    {{\"{}, size {}\", \"{}\", {}, {}, {}, {},\n", target, v.range.text(),
                            program.program.name, image(v.has_cubin, "cubin"), image(v.has_ptx, "ptx"),
                            program.launch.threads, program.launch.shared_bytes);
-      lists +=
-          fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}, {3}, {4}{5}}},\n",
-                      v.parameters.size(), v.symbol, v.workspaces.size(), v.copying.size(),
-                      v.copying.empty() ? "NULL" : "copying_" + v.symbol, print_cpu_code(package, group, v));
+      lists += fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}, {3}, {4}, {5}{6}}},\n",
+                           v.parameters.size(), v.symbol, v.workspaces.size(), v.copying.size(),
+                           v.copying.empty() ? "NULL" : "copying_" + v.symbol,
+                           program.program.overlap ? 1 : 0, print_cpu_code(package, group, v));
     }
     lists += "};\n\n";
     words["TARGET_ROWS"] +=

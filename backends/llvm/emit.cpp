@@ -99,8 +99,7 @@ void Emitter::describe_arguments(llvm::Function* function) {
   if (capabilities_.wide_vectors) function->addFnAttr("prefer-vector-width", "512");
   unsigned next = 0;
   each_argument_buffer(program_, [&](const ir::Buffer& buffer) {
-    // Others write what this thread reads there.
-    if (!buffer.between_blocks) function->addParamAttr(next, llvm::Attribute::NoAlias);
+    if (!ir::changes_meanwhile(program_, buffer)) function->addParamAttr(next, llvm::Attribute::NoAlias);
     function->addParamAttr(next, llvm::Attribute::getWithAlignment(
                                      context_, llvm::Align(static_cast<std::uint64_t>(std::max<std::int64_t>(
                                                    capabilities_.argument_alignment, 1)))));

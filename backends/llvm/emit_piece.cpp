@@ -7,7 +7,8 @@
 
 namespace weft::llvm_backend {
 bool Emitter::never_changes(const ir::Buffer& buffer) const {
-  return buffer.scope == ir::Scope::global && buffer.access == ir::Access::read && !buffer.between_blocks;
+  return buffer.scope == ir::Scope::global && buffer.access == ir::Access::read &&
+         !ir::changes_meanwhile(program_, buffer);
 }
 
 unsigned Emitter::space_of(const ir::Buffer& buffer) const {
@@ -74,7 +75,8 @@ void Emitter::emit_piece(const Piece& piece) {
                                               : static_cast<std::int64_t>(size_of(buffer->dtype));
     if (shared) shared_[buffer.get()] = {pointer, alignment};
     frame_.buffers[buffer.get()] = {pointer, alignment};
-    if (!buffer->between_blocks) function->addParamAttr(pointer->getArgNo(), llvm::Attribute::NoAlias);
+    if (!ir::changes_meanwhile(program_, *buffer))
+      function->addParamAttr(pointer->getArgNo(), llvm::Attribute::NoAlias);
   }
   for (const ir::Variable& variable : piece.variables)
     frame_.variables[variable.name] = function->getArg(next++);

@@ -162,14 +162,29 @@ class CudaFunction final : public FunctionInterface {
     check_launch(device.description(), name_, attributes_, shape);
     const ContextScope scope(device);
     raise_limit(dynamic_limit_, function_, name_, shape.shared_bytes);
-    driver::check(driver::entry_points().cuLaunchKernel(
-                      function_, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
-                      shape.block[2], static_cast<unsigned>(shape.shared_bytes), stream,
-                      const_cast<void**>(arguments.data()), nullptr),
+    driver::check(shape.overlaps && driver::entry_points().cuLaunchKernelEx != nullptr
+                      ? launch_overlapping(shape, arguments, stream)
+                      : driver::entry_points().cuLaunchKernel(
+                            function_, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+                            shape.block[1], shape.block[2], static_cast<unsigned>(shape.shared_bytes), stream,
+                            const_cast<void**>(arguments.data()), nullptr),
                   "launching '" + name_ + "' on " + device.description().name);
   }
 
  private:
+  driver::Result launch_overlapping(const LaunchShape& shape, std::span<void* const> arguments,
+                                    StreamHandle stream) const {
+    driver::LaunchAttribute overlaps{.id = driver::attribute_overlaps, .value = 1};
+    const driver::LaunchConfig config{.grid = {shape.grid[0], shape.grid[1], shape.grid[2]},
+                                      .block = {shape.block[0], shape.block[1], shape.block[2]},
+                                      .shared_bytes = static_cast<unsigned>(shape.shared_bytes),
+                                      .stream = stream,
+                                      .attributes = &overlaps,
+                                      .attribute_count = 1};
+    return driver::entry_points().cuLaunchKernelEx(&config, function_, const_cast<void**>(arguments.data()),
+                                                   nullptr);
+  }
+
   int ask(int attribute) const {
     int value = 0;
     return driver::entry_points().cuFuncGetAttribute(&value, attribute, function_) == driver::success ? value

@@ -23,13 +23,37 @@ using Event = struct CUevent_st*;
 using Graph = struct CUgraph_st*;
 using GraphExec = struct CUgraphExec_st*;
 
+/// CUlaunchAttribute: a number that says which, and a union of 64 bytes.
+struct LaunchAttribute {
+  int id = 0;
+  char padding[4] = {};
+  int value = 0;
+  char rest[60] = {};
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+/// A launch may begin when the one in front of it lets it,
+/// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+inline constexpr int attribute_overlaps = 6;
+
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+static_assert(sizeof(LaunchConfig) == 56);
+
 inline constexpr Result success = 0;
 inline constexpr Result error_out_of_memory = 2;
 inline constexpr Result error_stub_library = 34;
 inline constexpr Result error_no_device = 100;
 inline constexpr Result error_not_ready = 600;
 
-/// The oldest driver that has every entry point below (CUDA 11.4).
+/// The oldest driver that has every entry point below that is needed (CUDA 11.4).
 inline constexpr int lowest_version = 11040;
 
 /// The entry points that weft calls. A member carries the name that the library exports, `_v2` where the
@@ -77,6 +101,8 @@ struct EntryPoints : LibraryFunctions {
                   unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** arguments,
                   void** extra)>
       cuLaunchKernel{*this, "cuLaunchKernel"};
+  Imported<Result(const LaunchConfig* config, Function function, void** arguments, void** extra)>
+      cuLaunchKernelEx{*this, "cuLaunchKernelEx", false};  ///< from CUDA 11.8 on
   Imported<Result(Stream* stream, unsigned flags)> cuStreamCreate{*this, "cuStreamCreate"};
   Imported<Result(Stream stream)> cuStreamDestroy_v2{*this, "cuStreamDestroy_v2"};
   Imported<Result(Stream stream, int mode)> cuStreamBeginCapture_v2{*this, "cuStreamBeginCapture_v2"};

@@ -26,11 +26,14 @@ struct FunctionAttributes {
   int cluster_blocks = 0;  ///< blocks of the cluster that the kernel was compiled for, 0 for none
 };
 
-/// How often a kernel runs: blocks, threads of a block, and dynamic shared memory of a block.
+/// How often a kernel runs: blocks, threads of a block, and dynamic shared memory of a block; and when.
 struct LaunchShape {
   std::array<unsigned, 3> grid{1, 1, 1};
   std::array<unsigned, 3> block{1, 1, 1};
   std::size_t shared_bytes = 0;
+  /// Whether it may begin before the launch in front of it has ended, for which the kernel waits itself.
+  /// Where the driver or the device cannot do that it begins behind that one.
+  bool overlaps = false;
 };
 
 /// Throws UserError, with the numbers, when the device cannot launch a kernel in this shape: empty or too

@@ -148,6 +148,9 @@ void add_barriers(std::vector<Instruction>& rows) {
                         "mbarrier.arrive.shared::cluster.b64 _, [there]; }"));
   rows.push_back(effect("barrier_of_cluster", 90, {},
                         "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"));
+  // The next launch of the stream may begin; what the launches in front of this one wrote is there.
+  rows.push_back(effect("allow_next_launch", 90, {}, "griddepcontrol.launch_dependents;"));
+  rows.push_back(effect("wait_for_launch", 90, {}, "griddepcontrol.wait;"));
   rows.push_back(effect("less_registers", 90, {i32}, "setmaxnreg.dec.sync.aligned.u32 #0;"));
   rows.push_back(effect("more_registers", 90, {i32}, "setmaxnreg.inc.sync.aligned.u32 #0;"));
   // What lane $2 of the warp has in $1.

@@ -294,4 +294,12 @@ bool streams_results(const Program& program) {
   return std::ranges::any_of(program.buffers, [](const BufferRef& buffer) { return buffer->streams; });
 }
 
+bool is_awaited(const Program& program, const Buffer& buffer) {
+  return program.overlap && (buffer.tensor != program.overlap->tensor || buffer.access != Access::read);
+}
+
+bool changes_meanwhile(const Program& program, const Buffer& buffer) {
+  return buffer.between_blocks || is_awaited(program, buffer);
+}
+
 }  // namespace weft::ir

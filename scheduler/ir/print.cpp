@@ -306,6 +306,10 @@ std::string print(const Program& program, const std::string& marked) {
   if (program.resident_blocks > 0)
     printer.line(1, fmt::format("resident: {} blocks a multiprocessor", program.resident_blocks));
   if (streams_results(program)) printer.line(1, "results stream");
+  if (program.overlap)
+    printer.line(1, fmt::format("overlap: begins before the launch in front has ended, and waits for that "
+                                "before it touches anything but {}",
+                                program.overlap->tensor));
   printer.print(program.body, 1);
   return printer.take();
 }

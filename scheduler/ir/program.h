@@ -35,6 +35,11 @@ struct Cluster {
   std::vector<std::string> arrays;  ///< whose tiles are copied once for all blocks of a cluster
 };
 
+/// A launch that may begin before the one in front of it in its stream has ended.
+struct LaunchOverlap {
+  std::string tensor;  ///< no launch writes it: until the one in front has ended, nothing else is touched
+};
+
 /// Which dimensions have moved in the copy of an operand.
 enum class CopyOrder : std::uint8_t {
   none,                            ///< none: its rows alone begin elsewhere
@@ -69,6 +74,7 @@ struct Program {
   std::optional<WarpRoles> roles;         ///< a promise of specialize_warps, kept by the pass of that name
   std::optional<Cluster> cluster;         ///< a promise of multicast, kept by the pass specialize_warps
   std::vector<OperandCopy> copied;        ///< in the order of the steps; the copies of inputs run ahead
+  std::optional<LaunchOverlap> overlap;   ///< a promise of overlap_launches, kept by wait_for_launch
   /// Blocks that a multiprocessor is to hold at a time, among which its registers are shared out; 0: the
   /// assembler chooses.
   std::int64_t resident_blocks = 0;
@@ -83,5 +89,11 @@ struct Program {
 
 /// Whether stores to one of the program's arguments stream (Buffer::streams).
 bool streams_results(const Program& program);
+
+/// Whether an argument or a workspace may be another after the wait for the launch in front than before it.
+bool is_awaited(const Program& program, const Buffer& buffer);
+
+/// Whether others than the thread write, while the kernel runs, what it reads there.
+bool changes_meanwhile(const Program& program, const Buffer& buffer);
 
 }  // namespace weft::ir

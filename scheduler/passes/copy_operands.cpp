@@ -220,6 +220,7 @@ ir::Program copying_program(const ir::Program& program, const ir::OperandCopy& c
   result.extents = program.extents;
   result.index_bits = program.index_bits;
   result.largest_extent = program.largest_extent;
+  result.overlap = program.overlap;
   result.body = by_rows ? rows_copied(sides, copy.given->name) : tiles_copied(sides, copy);
   return result;
 }

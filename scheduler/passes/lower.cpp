@@ -209,6 +209,8 @@ ThreadProgram lower(const ir::Program& given, const Target& target, const PassOb
   }
   // Last, when no pass looks for sums any more.
   pipeline.run("fuse_multiply_add", passes::fuse_multiply_add);
+  // When nothing moves any more.
+  if (target.is_gpu()) pipeline.run("wait_for_launch", passes::wait_for_launch);
   result.program = pipeline.take();
   result.program.index_bits = index_bits_of(result.program);
   require_constant_arrays(result.program);

@@ -78,6 +78,10 @@ ir::Program sum_without_branches(ir::Program program);
 /// sum += a * b becomes sum = fma(a, b, sum).
 ir::Program fuse_multiply_add(ir::Program program);
 
+/// Where launches overlap: the next one may begin at once, and each thread waits for the one in front before
+/// it touches memory which that may have.
+ir::Program wait_for_launch(ir::Program program);
+
 /// A barrier that only part of a block would reach is an InternalError.
 void check_barriers(const ir::Program& program);
 

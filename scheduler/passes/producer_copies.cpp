@@ -247,12 +247,36 @@ Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
   return ir::execute(to_cluster ? "bulk_copy_to_cluster" : "bulk_copy", std::move(operands));
 }
 
-Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn) const {
+Stmt ProducerCopies::announced(const Expr& slot) const {
+  std::vector<Stmt> statements{ir::execute("mbarrier_expect", {ir::load(full_, {slot}), bulk_bytes_})};
+  for (const ir::Copy& copy : blocks_)
+    if (!ir::is_awaited(program_, *copy.source)) statements.push_back(bulk(copy, slot));
+  return ir::block(std::move(statements));
+}
+
+Stmt ProducerCopies::ask_early(std::int64_t buffers, const std::function<Expr(const Expr&)>& at,
+                               const Expr& begin, const Expr& extent) const {
+  const bool has_weights = std::ranges::any_of(
+      blocks_, [&](const ir::Copy& copy) { return !ir::is_awaited(program_, *copy.source); });
+  if (!program_.overlap || !has_weights) return {};
+  std::vector<Stmt> iterations;
+  for (std::int64_t i = 0; i < buffers; ++i) {
+    const Stmt one = ir::substitute(announced(i), {{loop_.name, begin + i}});
+    iterations.push_back(ir::if_then(
+        i < extent,
+        ir::rewrite<ir::Variable>(one, [&](const ir::Variable&, const Expr& e) { return at(e); })));
+  }
+  return ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(iterations)));
+}
+
+Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr& is_asked) const {
   std::vector<Stmt> statements;
   if (!blocks_.empty()) {
-    std::vector<Stmt> announced{ir::execute("mbarrier_expect", {ir::load(full_, {slot}), bulk_bytes_})};
-    for (const ir::Copy& copy : blocks_) announced.push_back(bulk(copy, slot));
-    statements.push_back(ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(announced))));
+    std::vector<Stmt> begun{is_asked.defined() ? ir::if_then(is_asked, {}, announced(slot))
+                                               : announced(slot)};
+    for (const ir::Copy& copy : blocks_)
+      if (ir::is_awaited(program_, *copy.source)) begun.push_back(bulk(copy, slot));
+    statements.push_back(ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(begun))));
   }
   for (const Gathered& gather : gathers_) statements.push_back(copy_rows(gather, slot, turn));
   statements.push_back(ir::execute("mbarrier_arrive_copies", {ir::load(full_, {slot})}));

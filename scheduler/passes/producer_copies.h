@@ -34,7 +34,14 @@ class ProducerCopies {
   ir::Stmt take_coming() const;
   /// What is begun in an iteration of that turn, for a later one.
   ir::Stmt load_ahead(const ir::Expr& turn) const;
-  ir::Stmt of_iteration(const ir::Expr& slot, const ir::Expr& turn) const;
+  /// `is_asked`: where it holds, ask_early has asked for the weights of the iteration; undefined: it does
+  /// not.
+  ir::Stmt of_iteration(const ir::Expr& slot, const ir::Expr& turn, const ir::Expr& is_asked = {}) const;
+  /// Where launches overlap: asks for the weights of the first iterations, one a buffer, before anything is
+  /// read that waits for the launch in front. `at` says what an expression is in the first loop, with its
+  /// begin and extent. Nothing where no weights are copied in bulk.
+  ir::Stmt ask_early(std::int64_t buffers, const std::function<ir::Expr(const ir::Expr&)>& at,
+                     const ir::Expr& begin, const ir::Expr& extent) const;
   /// The registers that live through all iterations.
   ir::Stmt around(const ir::Stmt& body) const;
 
@@ -60,6 +67,8 @@ class ProducerCopies {
   static ir::Expr holds_for_all_rows(const Gathered& gather, const Place& at, const std::string& round);
   ir::Stmt copy_rows(const Gathered& gather, const ir::Expr& slot, const ir::Expr& turn) const;
   ir::Stmt bulk(const ir::Copy& copy, const ir::Expr& slot) const;
+  /// Announces an iteration's bytes, and begins the copies of it that wait for no launch.
+  ir::Stmt announced(const ir::Expr& slot) const;
 
   const ir::Program& program_;
   const ir::For& loop_;

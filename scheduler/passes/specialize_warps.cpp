@@ -34,7 +34,8 @@ struct TileLoop {
   }
 };
 
-std::optional<TileLoop> tile_loop_of(const ir::For& loop) {
+/// Nothing where no numbers choose what is copied, unless the first tile is another: it is asked for early.
+std::optional<TileLoop> tile_loop_of(const ir::For& loop, bool is_early) {
   TileLoop tiles{&loop, nullptr, {}};
   Stmt stmt = loop.kind == LoopKind::serial ? loop.body : Stmt();
   while (stmt.defined()) {
@@ -57,7 +58,7 @@ std::optional<TileLoop> tile_loop_of(const ir::For& loop) {
   const bool of_data = ring.copies.end() != std::ranges::find_if(ring.copies, [](const ir::Copy& copy) {
                          return data_of(copy).defined();
                        });
-  return of_data ? std::optional(tiles) : std::nullopt;
+  return of_data || is_early ? std::optional(tiles) : std::nullopt;
 }
 
 /// Where the lists of a tile and of those behind it begin, and how long they are, in registers: loaded while
@@ -202,11 +203,16 @@ class Roles {
       Ring ring;
       ring_of(loop->body, ring);
       if (!ring.copies.empty()) return consumes ? consume(*loop) : produce(*loop);
-      if (const auto tiles = consumes ? std::nullopt : tile_loop_of(*loop)) return produce(*tiles);
+      if (const auto tiles = consumes ? std::nullopt : tile_loop_of(*loop, program_.overlap.has_value()))
+        return produce(*tiles);
     }
     if (const auto* allocation = stmt.as<ir::Allocate>(); allocation != nullptr && !consumes)
       return role(allocation->body, consumes);
-    return with_children(stmt, [&](const Stmt& child) { return role(child, consumes); });
+    const bool repeats = stmt.as<ir::For>() != nullptr;
+    loops_around_ += repeats ? 1 : 0;
+    const Stmt result = with_children(stmt, [&](const Stmt& child) { return role(child, consumes); });
+    loops_around_ -= repeats ? 1 : 0;
+    return result;
   }
 
   Stmt next_turn() const { return ir::store(turn_, {}, ir::load(turn_, {}) + 1); }
@@ -301,7 +307,12 @@ class Roles {
 
   Stmt produce(const ir::For& loop) const {
     const ProducerCopies copies(program_, ring_, loop, thread() - consumers_, producers_, full_);
-    return copies.around(ir::block({copies.before_first_iteration(), written_out(loop, copies)}));
+    const auto same = [](const Expr& expr) { return expr; };
+    const Stmt early =
+        loops_around_ == 0 ? copies.ask_early(ring_.buffers, same, loop.begin, loop.extent) : Stmt();
+    const Expr is_asked = early.defined() ? ir::load(turn_, {}) < ring_.buffers : Expr();
+    return copies.around(
+        ir::block({early, copies.before_first_iteration(), written_out(loop, copies, is_asked)}));
   }
 
   /// The first numbers of a list are loaded one tile ahead too, and so where it begins two.
@@ -313,24 +324,37 @@ class Roles {
       const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
       return ir::if_then(lists.exists(iteration), copies.load_coming(at, lists.begin(1), lists.extent(1)));
     };
-    Stmt copied = written_out(own, copies);
+    const auto at_first = [&](const Expr& expr) { return tiles.at(expr, tiles.loop->begin); };
+    Stmt early = copies.ask_early(ring_.buffers, at_first, lists.begin(1), lists.extent(1));
+    const auto asked =
+        ir::make_buffer("producer.asked", DType::i32, ir::Scope::registers, ir::Access::read_write, {});
+    const Expr is_asked = early.defined() ? ir::load(turn_, {}) < ir::load(asked, {}) : Expr();
+    if (early.defined())
+      early = ir::block(
+          {ir::store(asked, {}, 0),
+           ir::if_then(
+               lists.exists(tiles.loop->begin),
+               ir::block({ir::store(asked, {}, ir::minimum(lists.extent(1), ring_.buffers)), early}))});
+    Stmt copied = written_out(own, copies, is_asked);
     for (auto let = tiles.lets.rbegin(); let != tiles.lets.rend(); ++let)
       copied = ir::let((*let)->name, (*let)->value, copied);
     ir::For changed = *tiles.loop;
     changed.body = ir::block(
         {lists.next(), copies.take_coming(), first_numbers(ir::variable(changed.name) + 1), copied});
-    return copies.around(lists.around(ir::block(
-        {lists.before_first_tile(), first_numbers(changed.begin), ir::for_loop(std::move(changed))})));
+    Stmt all = ir::block(
+        {lists.before_first_tile(), early, first_numbers(changed.begin), ir::for_loop(std::move(changed))});
+    if (early.defined()) all = ir::allocate(asked, all);
+    return copies.around(lists.around(all));
   }
 
-  /// The loop in turns.
-  Stmt written_out(const ir::For& loop, const ProducerCopies& copies) const {
+  /// The loop in turns. Of the first iterations, one a buffer, the weights may have been asked for.
+  Stmt written_out(const ir::For& loop, const ProducerCopies& copies, const Expr& is_asked) const {
     const Expr turn = ir::variable(loop.name + ".turn"), turns = ir::variable(loop.name + ".turns");
     const Expr count = ProducerCopies::turns;
     Stmt body = ir::block(
         {copies.load_ahead(turn),
          with_turn(ir::block({ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % 2}),
-                              copies.of_iteration(slot(), turn)})),
+                              copies.of_iteration(slot(), turn, is_asked)})),
          next_turn()});
     body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
     body = ir::let(loop.name, loop.begin + (turns * count + turn), body);
@@ -344,6 +368,7 @@ class Roles {
   std::int64_t consumers_, producers_;
   Ring ring_;
   Stmt rest_;
+  int loops_around_ = 0;  ///< those between the role's program and what is looked at
   ir::BufferRef full_, empty_, turn_;
 };
 

@@ -267,6 +267,12 @@ class Schedule {
   Schedule& stream_results(Placed<std::string> tensor) {
     return step("stream_results", {{{}, tensor.value}}, tensor.place);
   }
+  /// `.overlap_launches("A")`: a launch may begin before the one in front of it in its stream has ended
+  /// (programmatic dependent launch, sm_90 and newer). Until it has, nothing but A, the weights, is read: no
+  /// launch writes them.
+  Schedule& overlap_launches(Placed<std::string> tensor) {
+    return step("overlap_launches", {{{}, tensor.value}}, tensor.place);
+  }
   /// `.transpose("B")`: an operand that is given as [n, k] is read as [k, n], or an output [n, m] written as
   /// [m, n]; of images the first dimension becomes the innermost, and channels the outermost. A launch of its
   /// own copies it, ahead of the kernel or behind it.
@@ -343,6 +349,7 @@ class Schedule {
                     (detail::takes<void(OneTensor, LoopName), Given...>))
   WEFT_STEP_REFUSED(resident, ".resident(blocks = 1)", (detail::takes<void(Placed<NamedArgument>), Given...>))
   WEFT_STEP_REFUSED(stream_results, ".stream_results(\"C\")", (detail::takes<void(OneTensor), Given...>))
+  WEFT_STEP_REFUSED(overlap_launches, ".overlap_launches(\"A\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(transpose, ".transpose(\"B\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(align, ".align(\"B\")", (detail::takes<void(OneTensor), Given...>))
   WEFT_STEP_REFUSED(split_k, ".split_k(k, groups = 8)",

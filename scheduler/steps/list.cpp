@@ -25,6 +25,7 @@ std::span<const StepKind> step_kinds() {
                                steps::multicast,
                                steps::resident,
                                steps::stream_results,
+                               steps::overlap_launches,
                                steps::transpose,
                                steps::align,
                                steps::balance,

@@ -8,6 +8,6 @@ namespace weft::steps {
 
 extern const StepKind split, tile, fuse, peel, reorder, unroll, vectorize, parallel, bind, stagger, stage,
     stitch, decode, tensorize, reorder_writeback, persist, specialize_warps, multicast, resident,
-    stream_results, transpose, align, balance, pool, split_k, bake_values;
+    stream_results, overlap_launches, transpose, align, balance, pool, split_k, bake_values;
 
 }  // namespace weft::steps

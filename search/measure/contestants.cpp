@@ -180,7 +180,7 @@ std::vector<Contestant> contestants_of(const Suite& suite, const Device& device,
   std::vector<Contestant> all = library_contestants(suite, device, libraries);
   for (const MeasuredRecipe& recipe : recipes) {
     if (!recipe.is_for(suite)) continue;
-    Contestant contestant{"weft " + recipe.name, ContestantKind::weft, own};
+    Contestant contestant{recipe.title(), ContestantKind::weft, own};
     const auto chosen = [recipe](const Workload& workload, const Target& on) {
       return recipe.schedule(workload, on);
     };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/program/overlapped.h>
 #include <weft/scheduler/recipes/list.h>
 #include <weft/search/measure/recipes.h>
 
@@ -21,6 +22,10 @@ RecipeWeights weights_of(const Suite& suite) {
   return suite.is_grouped() ? RecipeWeights::grouped : RecipeWeights::unstructured;
 }
 
+Schedule as_entered(const MeasuredRecipe& recipe, Schedule schedule) {
+  return recipe.overlaps ? overlapped(std::move(schedule)) : schedule;
+}
+
 }  // namespace
 
 bool MeasuredRecipe::is_for(const Suite& suite) const {
@@ -38,8 +43,12 @@ Schedule MeasuredRecipe::schedule(const Workload& workload, const Target& target
                           accepted);
   const auto packed = std::make_shared<const SparseTensor>(
       pack(workload.matrix, format.empty() ? format_of(workload) : parse_format(format)));
-  return recipe_named(recipe.empty() ? name : recipe)
-      ->write(algorithm_in(workload, layout), packed, target, {}, CallPlace());
+  return as_entered(*this, recipe_named(recipe.empty() ? name : recipe)
+                               ->write(algorithm_in(workload, layout), packed, target, {}, CallPlace()));
+}
+
+std::string MeasuredRecipe::title() const {
+  return "weft " + name + (overlaps ? " overlapped" : "");
 }
 
 const std::vector<MeasuredRecipe>& measured_recipes() {
@@ -104,12 +113,13 @@ std::vector<RecipePoint> points_worth_trying(const MeasuredRecipe& recipe, const
     for (std::size_t i = 0; i < all.size(); ++i) {
       const KnobValues values = all[i];
       points.push_back(
-          {space.text(values),
-           [&workload, space, values, layout = recipe.layout](const Workload& other, const Target& on) {
+          {space.text(values), [&workload, space, values, recipe](const Workload& other, const Target& on) {
              // Copies have the same positions and other values.
-             return &other == &workload
-                        ? space.schedule(values)
-                        : space_of(space.recipe(), space_problem(other, layout), on).schedule(values);
+             return as_entered(
+                 recipe,
+                 &other == &workload
+                     ? space.schedule(values)
+                     : space_of(space.recipe(), space_problem(other, recipe.layout), on).schedule(values));
            }});
     }
   }

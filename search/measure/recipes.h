@@ -31,9 +31,12 @@ struct MeasuredRecipe {
   int least_sm = 0;              ///< the least `sm` of its targets; 0: the CPU too
   std::string misfit = {};       ///< what is said of other workloads and targets
   std::string accepted = {};
+  bool overlaps = false;  ///< launches begin before the one in front has ended, where the target can do that
 
   /// Whether it enters into the measurements of a suite.
   bool is_for(const Suite& suite) const;
+  /// What it is called among contestants: "weft hb_ell_every", "weft v_n_m overlapped".
+  std::string title() const;
   /// The schedule with the knobs that the recipe chooses itself.
   Schedule schedule(const Workload& workload, const Target& target) const;
 };

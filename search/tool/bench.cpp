@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/program/overlapped.h>
 #include <weft/search/measure/package_contestant.h>
 #include <weft/search/measure/report.h>
 #include <weft/search/report/simulated_blocks.h>
@@ -31,6 +32,7 @@ struct BenchVerb {
   BenchOptions bench;
   bool cold = false;
   bool sweep = false;
+  bool overlap_launches = false;
   std::vector<std::string> recipes;
   std::string points;
   std::vector<std::string> packages;
@@ -85,14 +87,18 @@ void print_summary(const Suite& suite, const std::vector<CaseResult>& results,
   for (const std::string& reason : reasons_of(results)) fmt::print("no time: {}\n", reason);
 }
 
-/// The recipes of these names, or all.
-std::vector<MeasuredRecipe> chosen_recipes(const Suite& suite, const std::vector<std::string>& names) {
+/// The recipes of these names, or all; each once more with launches that overlap.
+std::vector<MeasuredRecipe> chosen_recipes(const Suite& suite, const std::vector<std::string>& names,
+                                           bool overlapped_too) {
   std::vector<MeasuredRecipe> chosen;
   std::vector<std::string> known;
   for (const MeasuredRecipe& recipe : measured_recipes()) {
     if (!recipe.is_for(suite)) continue;
     known.push_back(recipe.name);
-    if (names.empty() || std::ranges::find(names, recipe.name) != names.end()) chosen.push_back(recipe);
+    if (names.empty() || std::ranges::find(names, recipe.name) != names.end()) {
+      chosen.push_back(recipe);
+      if (overlapped_too) chosen.emplace_back(recipe).overlaps = true;
+    }
   }
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end())
@@ -127,6 +133,7 @@ int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const
   refuse(options.cold, "--cold");
   refuse(!options.points.empty(), "--points");
   refuse(!options.recipes.empty(), "--recipe");
+  refuse(options.overlap_launches, "--overlap-launches");
   refuse(!options.packages.empty(), "--package");
   JsonLog log(options.json);
   return bench_simulated(suite, cases,
@@ -150,6 +157,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
   refuse(!selection.patterns.empty(), "--pattern");
   refuse(!options.points.empty(), "--points");
   refuse(!options.recipes.empty(), "--recipe");
+  refuse(options.overlap_launches, "--overlap-launches");
   refuse(!options.packages.empty(), "--package");
   refuse(!options.data.empty(), "--data");
   refuse(!options.plot.empty(), "--plot");
@@ -185,6 +193,8 @@ int run(const BenchVerb& given) {
                     "a suite with \"density\", for the simulated sparse tensor core");
   const Device device = named_device(options.device.empty() ? "cuda" : options.device);
   const Target& target = target_of(device);
+  if (options.overlap_launches && !can_overlap(target))
+    throw UserError("launches do not overlap there", "--overlap-launches", target.name, "sm_90 and newer");
   if (cases.front().is_structured() && !options.data.empty())
     throw UserError("read weights do not fit the suite", "--data, suite " + suite.name, options.data,
                     "a suite without \"V\" and \"patterns\": weights of a structure are made, not read");
@@ -196,9 +206,9 @@ int run(const BenchVerb& given) {
   const BenchPlace place{suite.name,  device.name(),        device.description().model,
                          target.name, libraries.versions(), options.bench.rounds};
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
-  std::vector<Contestant> contestants =
-      contestants_of(suite, device, target, libraries, chosen_recipes(suite, options.recipes),
-                     options.sweep ? std::optional(Sweep{options.points}) : std::nullopt);
+  std::vector<Contestant> contestants = contestants_of(
+      suite, device, target, libraries, chosen_recipes(suite, options.recipes, options.overlap_launches),
+      options.sweep ? std::optional(Sweep{options.points}) : std::nullopt);
   for (const std::string& folder : options.packages) contestants.push_back(package_contestant(folder));
   std::size_t number = 0;
   BenchProgress progress;
@@ -237,8 +247,8 @@ void add_bench(CLI::App& app, Action& action) {
   begin_group(verb, "Problem");
   add_list(verb, "--only", selection.problems,
            "ids, labels or sizes (5120x5120x4096) of problems, with commas between them");
-  add_list(verb, "--sparsity", selection.sparsity, "in place of those of the suite");
-  add_list(verb, "--batch", selection.batch, "in place of the suite's n_scale or batch");
+  add_list(verb, "--sparsity", selection.sparsity, "in place of the suite's");
+  add_list(verb, "--batch", selection.batch, "in place of n_scale or batch");
   add_list(verb, "--V", selection.group_rows, "in place of the suite's V: rows that share their columns");
   add_list(verb, "--pattern", selection.patterns,
            "in place of the suite's patterns: 2:4 and V:2:M, as 64:2:16");
@@ -251,6 +261,8 @@ void add_bench(CLI::App& app, Action& action) {
   verb.add_flag("--sweep", options.sweep,
                 "time the fastest of all points worth trying; in a suite of any kind, of five");
   add_list(verb, "--recipe", options.recipes, "see weft recipes; in place of all that fit the suite");
+  verb.add_flag("--overlap-launches", options.overlap_launches,
+                "each recipe once more, with launches that begin before the last one ends");
   add_list(verb, "--package", options.packages,
            "a folder of weft export, as one more contestant; built by cc, or $CC");
   add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this")

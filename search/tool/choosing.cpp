@@ -1,6 +1,7 @@
 // Formats and kernels of a command line that names none, or only some.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/program/overlapped.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/tool/flags.h>
@@ -99,7 +100,7 @@ auto chosen(const Algorithm& algorithm, const Problem& problem, const ProblemOpt
             const Target& target, std::optional<Way>* taken, const Make& make) {
   Choice choice = choice_of(algorithm, problem.matrix, options, target);
   auto made = first_that_fits(choice, [&](const Way& way) {
-    return make(schedule_of_way(way, algorithm, problem.matrix, problem.weights, target));
+    return make(as_asked(schedule_of_way(way, algorithm, problem.matrix, problem.weights, target), options));
   });
   tell(choice, target);
   if (taken != nullptr) *taken = choice.first();
@@ -166,18 +167,26 @@ Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, con
   return choices.size() == 1 ? packed_format(choices.front().ways.front()) : common_format(choices);
 }
 
+Schedule as_asked(Schedule schedule, const ProblemOptions& options) {
+  if (!options.overlap_launches) return schedule;
+  if (!can_overlap(schedule.target()))
+    fmt::print(stderr, "note: launches on {} do not overlap: those of sm_90 and newer do\n",
+               schedule.target().name);
+  return overlapped(std::move(schedule));
+}
+
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
   return schedule_of(problem.algorithm, problem, options, target);
 }
 
 Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
                      const Target& target, std::optional<Way>* taken) {
-  if (!options.schedule.empty()) return read_schedule(algorithm, problem, options, target);
+  if (!options.schedule.empty()) return as_asked(read_schedule(algorithm, problem, options, target), options);
   if (is_chosen(options))
     return chosen(algorithm, problem, options, target, taken, [](Schedule schedule) { return schedule; });
   const RecipeChoice choice = parse_recipe(options.recipe);
   if (taken != nullptr) *taken = Way{problem.weights->format(), choice.recipe, choice.point};
-  return schedule_by_recipe(choice, algorithm, problem.weights, target);
+  return as_asked(schedule_by_recipe(choice, algorithm, problem.weights, target), options);
 }
 
 Kernel kernel_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,

@@ -201,8 +201,7 @@ int run(const ExportVerb& options) {
 void add_export(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<ExportVerb>(
       app, action, "export", "write kernels as a folder that other projects build and use",
-      "The folder needs nothing of weft, and a C compiler alone to build. Of several kernels for a size the\n"
-      "one expected to be the fastest runs: --n 8:4096:8,1:4096 has one of its own for aligned rows.\n"
+      "It needs nothing of weft. Of kernels for one size, as in --n 8:4096:8,1:4096, the fastest runs.\n"
       "Example: weft export --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn -o DIR",
       run);
   add_problem_flags(verb, options.problem);

@@ -278,6 +278,7 @@ void add_choice_flags(CLI::App& app, ProblemOptions& options) {
   begin_group(app, "Schedule");
   add_option(app, "--db", options.databases, "trials to choose by", "FILE");
   add_option(app, "--tree", options.tree, "of weft train, likewise", "FILE");
+  app.add_flag("--overlap-launches", options.overlap_launches, "begin before the last one ends");
 }
 
 void add_emitter_flag(CLI::App& app, std::string& emitter) {

@@ -80,12 +80,13 @@ struct ProblemOptions {
   std::string recipe = std::string(automatic);
   std::vector<std::string> databases;  ///< files of trials, which say what was fast
   std::string tree;                    ///< a predictor's file; empty: the one that ships
+  bool overlap_launches = false;       ///< where the target can
   std::vector<std::string> given;      ///< flags on the command line that belong to some operations alone
 };
 
 /// Adds the flags of a problem to a verb. Options live at least as long as the verb.
 void add_problem_flags(CLI::App& app, ProblemOptions& options);
-/// Adds --db and --tree, which kernels are chosen by.
+/// Adds --db and --tree, which kernels are chosen by, and --overlap-launches.
 void add_choice_flags(CLI::App& app, ProblemOptions& options);
 /// Adds --emitter.
 void add_emitter_flag(CLI::App& app, std::string& emitter);
@@ -158,6 +159,9 @@ Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const P
 /// one of that size, else what is expected.
 std::function<double(std::int64_t n)> time_by_size(const Problem& problem, const ProblemOptions& options,
                                                    const Target& target, const Way& way);
+
+/// The schedule with what is asked for beside it: launches that overlap.
+Schedule as_asked(Schedule schedule, const ProblemOptions& options);
 
 /// The schedule that --schedule names.
 Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,

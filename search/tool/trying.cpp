@@ -20,8 +20,10 @@ void require_ways(const ProblemOptions& options) {
 
 class Trying {
  public:
-  Trying(const Problem& problem, const Device& device, const Target& target, const KernelOptions& options)
+  Trying(const Problem& problem, const ProblemOptions& asked, const Device& device, const Target& target,
+         const KernelOptions& options)
       : problem_(problem),
+        asked_(asked),
         device_(device),
         target_(target),
         options_(options),
@@ -30,8 +32,9 @@ class Trying {
 
   void operator()(const Way& way) {
     try {
-      const Kernel kernel = compile(
-          schedule_of_way(way, problem_.algorithm, problem_.matrix, problem_.weights, target_), options_);
+      const Schedule schedule =
+          schedule_of_way(way, problem_.algorithm, problem_.matrix, problem_.weights, target_);
+      const Kernel kernel = compile(as_asked(schedule, asked_), options_);
       if (!is_right(kernel)) {
         wrong_ = true;
         fmt::print(stderr, "tried: {}: WRONG\n", way.text());
@@ -59,6 +62,7 @@ class Trying {
   }
 
   const Problem& problem_;
+  const ProblemOptions& asked_;
   const Device& device_;
   const Target& target_;
   const KernelOptions& options_;
@@ -76,7 +80,7 @@ Kernel fastest_kernel(const Problem& problem, const ProblemOptions& options, con
   if (tries <= 1) return kernel_of(problem.algorithm, problem, options, target, kernel_options);
   require_ways(options);
   const Choice choice = choice_of(problem.algorithm, problem.matrix, options, target, tries);
-  Trying trying(problem, device, target, kernel_options);
+  Trying trying(problem, options, device, target, kernel_options);
   for (std::size_t i = 0; i < std::min(tries, choice.ways.size()); ++i) trying(choice.ways[i]);
   if (trying.fastest()) return *trying.fastest();
   if (trying.was_wrong())

@@ -2,6 +2,7 @@
 // twice, with machine code where there is an assembler, and below ptx/ without, for the simulated driver.
 #include <weft/backends/export/export.h>
 #include <weft/backends/export/network_package.h>
+#include <weft/scheduler/program/overlapped.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/spaces/problems.h>
@@ -119,6 +120,30 @@ void tokens() {
         sparsert(spmm_algorithm(70, 96, Extent::any("N"), DType::f32, {.bias = true}, ProductLayout::nk),
                  weights, target_named(target)));
   write("tokens", schedules, 512);
+}
+
+/// Launches that overlap on one of two targets: of a kernel whose blocks meet, and of those around it that
+/// copy operands.
+void early() {
+  WEFT_INDEX(m);
+  WEFT_INDEX(n);
+  WEFT_INDEX(k);
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90"}) {
+    Schedule s = schedule(spmm_algorithm(9, 37, 33, DType::f32), layer(9, 37, DType::f32, formats::csr()),
+                          target_named(target));
+    s.split(m = 4, n = 32)
+        .reorder(m.outer, n.outer, n.inner, m.inner)
+        .bind(m.outer, block_y)
+        .bind(n.outer, block_x)
+        .bind(n.inner, lane)
+        .split_k(k, groups = 3, reduce = second_pass)
+        .bind("k.group", block_z)
+        .align("B")
+        .align("C");
+    schedules.push_back(overlapped(std::move(s)));
+  }
+  write("early", schedules, 1);
 }
 
 /// One matrix in two formats: each kernel reads its own arrays, and the reference those of the first.
@@ -266,6 +291,7 @@ int main(int count, char** arguments) {
   blocks_in_ell();
   slices();
   tokens();
+  early();
   formats_of_one();
   image();
   split();

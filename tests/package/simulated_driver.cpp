@@ -193,13 +193,41 @@ EXPORTED int cuFuncGetAttribute(int* value, int, void* function) {
 EXPORTED int cuFuncSetAttribute(void*, int, int) {
   return fails("cuFuncSetAttribute") ? launch_failed : 0;
 }
+namespace {
+
+int launched(const Entry& entry, const weft::LaunchShape& shape, void** parameters) {
+  entry.function.launch(shape, std::span<void* const>(parameters, entry.parameters), {});
+  return 0;
+}
+
+}  // namespace
+
 EXPORTED int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                             void*, void** parameters, void**) {
   return guarded("cuLaunchKernel", [&] {
-    const Entry& entry = *static_cast<Entry*>(function);
-    const weft::LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-    entry.function.launch(shape, std::span<void* const>(parameters, entry.parameters), {});
-    return 0;
+    return launched(*static_cast<Entry*>(function),
+                    {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes}, parameters);
+  });
+}
+
+/// CUlaunchConfig, with CUlaunchAttribute by its words.
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  void* stream;
+  const int* attributes;
+  unsigned attribute_count;
+};
+EXPORTED int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void**) {
+  return guarded("cuLaunchKernelEx", [&] {
+    constexpr int programmatic_stream_serialization = 6;
+    if (config->attribute_count != 1 || config->attributes[0] != programmatic_stream_serialization ||
+        config->attributes[2] != 1)
+      return invalid_value;
+    return launched(*static_cast<Entry*>(function),
+                    {{config->grid[0], config->grid[1], config->grid[2]},
+                     {config->block[0], config->block[1], config->block[2]},
+                     config->shared_bytes},
+                    parameters);
   });
 }

@@ -114,6 +114,8 @@ std::map<std::string, Example> examples() {
   add("multicast", clustered(), [](Schedule& s) { s.multicast("A", "n.outer.inner"); });
   add("resident", std::move(gpu().bind(m, block_x)), [](Schedule& s) { s.resident(blocks = 2); });
   add("stream_results", gpu(), [](Schedule& s) { s.stream_results("C"); });
+  add("overlap_launches", std::move(test::spmm_schedule("sm_90").bind(m, block_x)),
+      [](Schedule& s) { s.overlap_launches("A"); });
   add("transpose", gpu(), [](Schedule& s) { s.transpose("B"); });
   add("align", gpu(), [](Schedule& s) { s.align("B"); });
   add("balance", gpu(), [](Schedule& s) { s.balance(m, parts = 3); });

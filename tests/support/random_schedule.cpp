@@ -119,8 +119,9 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
                                                "unroll",      "vectorize", "parallel", "stage",   "split_k",
                                                "bake_values", "fuse",      "stagger",  "peel"};
   static const std::vector<std::string> on_gpu{
-      "split", "split", "tile",    "reorder",     "reorder", "unroll",   "vectorize", "bind", "bind",
-      "bind",  "stage", "split_k", "bake_values", "fuse",    "resident", "stagger",   "peel", "transpose"};
+      "split",    "split",   "tile", "reorder",   "reorder",         "unroll",      "vectorize",
+      "bind",     "bind",    "bind", "stage",     "split_k",         "bake_values", "fuse",
+      "resident", "stagger", "peel", "transpose", "overlap_launches"};
   const std::string name = any_of(random, schedule.target().is_gpu() ? on_gpu : on_cpu);
   Step step{name, {}, {}};
   if (name == "split") {
@@ -150,6 +151,8 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   } else if (name == "bind") {
     static const std::vector<std::string> axes{"block_x", "block_y", "block_z", "warp", "lane", "thread"};
     step.arguments = {{{}, loop()}, {{}, any_of(random, axes)}};
+  } else if (name == "overlap_launches") {
+    step.arguments = {{{}, random() % 4 == 0 ? "B" : "A"}};
   } else if (name == "transpose") {
     step.arguments = {{{}, random() % 2 == 0 ? "B" : "C"}};
   } else if (name == "stage") {

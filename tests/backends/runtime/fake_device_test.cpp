@@ -151,6 +151,20 @@ TEST_F(FakeDevice, LaunchesWithArgumentsAndRaisesTheSharedMemoryLimit) {
               HasSubstr("launching 'kernel' on cuda:0: CUDA_ERROR_FAKE (fake error 701)"));
 }
 
+TEST_F(FakeDevice, LaunchesOverlapWhereTheyAskForIt) {
+  const Device device = Device::cuda();
+  const Function function = Module::load(device, ptx).function("kernel");
+  int number = 43;
+  void* arguments[] = {&number};
+  LaunchShape shape{{2, 1, 1}, {64, 1, 1}, 0};
+  function.launch(shape, arguments, nullptr);
+  EXPECT_EQ(fake().overlapping_launches, 0);
+  shape.overlaps = true;
+  function.launch(shape, arguments, nullptr);
+  EXPECT_EQ(fake().overlapping_launches, 1);
+  EXPECT_EQ(fake().first_argument, 43);
+}
+
 class FakeTiming : public FakeDevice {
  protected:
   Device device = Device::cuda();

@@ -200,6 +200,22 @@ EXPORT int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigne
   spend(10);
   return state.launch_error;
 }
+// As the driver has them: CUlaunchConfig, and of CUlaunchAttribute what the test sets.
+struct FakeConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  void* stream;
+  const int* attributes;
+  unsigned attribute_count;
+};
+EXPORT int cuLaunchKernelEx(const FakeConfig* config, void* function, void** arguments, void** extra) {
+  constexpr int overlaps = 6;
+  const bool is_right = config->attribute_count == 1 && config->attributes[0] == overlaps &&
+                        config->attributes[2] == 1 && config->grid[0] == 2 && config->block[0] == 64;
+  state.overlapping_launches += is_right ? 1 : 0;
+  return cuLaunchKernel(function, config->grid[0], config->grid[1], config->grid[2], config->block[0],
+                        config->block[1], config->block[2], config->shared_bytes, config->stream, arguments,
+                        extra);
+}
 EXPORT int cuStreamCreate(void** stream, unsigned flags) {
   ++state.streams;
   state.stream_flags = flags;

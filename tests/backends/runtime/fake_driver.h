@@ -12,6 +12,7 @@ struct FakeDriverState {
   int modules_loaded = 0;
   int modules_unloaded = 0;
   int launches = 0;
+  int overlapping_launches = 0;  ///< those among them, of 2 blocks of 64 threads
   int first_argument = 0;
   int shared_limit = 0;
   int big_clusters_allowed = 0;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "early.h"
 #include "plain.h"
 #include "read_file.h"
 #include "split.h"
@@ -275,12 +276,66 @@ static void lend_workspace(const void* weights, size_t bytes) {
   split_close(handle);
 }
 
+/* A kernel and the two launches around it each begin before the one in front has ended, or none does. */
+static void overlap_launches(const void* weights, size_t bytes) {
+  enum { in = 37 * 33, out = 9 * 33 };
+  float *b = numbers(in, 1), *c = numbers(out, 2), *result = numbers(out, 3);
+  early_args args, host;
+  int in_order;
+  size_t i;
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  host = args;
+  args.b = (const void*)(uintptr_t)on_device(b, in * 4);
+  args.c = (void*)(uintptr_t)on_device(c, out * 4);
+  host.b = b;
+  host.c = c;
+  expect("reference", EARLY_OK, early_reference(weights, bytes, &host));
+  for (in_order = 0; in_order < 2; ++in_order) {
+    early_open_desc desc = EARLY_OPEN_DESC;
+    early* handle = NULL;
+    size_t needed = 0;
+    const int plain_before = device.calls("cuLaunchKernel"), before = device.calls("cuLaunchKernelEx");
+    uint64_t memory;
+    int fills;
+    desc.weights = weights;
+    desc.weights_bytes = bytes;
+    desc.flags = in_order ? EARLY_IN_ORDER : 0;
+    expect("open early", EARLY_OK, early_open(&desc, &handle));
+    if (handle == NULL) return;
+    expect("workspace", EARLY_OK, early_workspace(handle, &args, &needed, NULL));
+    expect("device memory", 0, device.allocate(&memory, needed));
+    fills = device.calls("cuMemsetD8Async");
+    expect("launch", EARLY_OK, early_launch(handle, &args, (void*)(uintptr_t)memory, needed, NULL));
+    expect("what blocks meet in was cleared", 1, device.calls("cuMemsetD8Async") > fills);
+    fills = device.calls("cuMemsetD8Async");
+    args.flags = EARLY_WORKSPACE_KEPT;
+    expect("launch", EARLY_OK, early_launch(handle, &args, (void*)(uintptr_t)memory, needed, NULL));
+    expect("and is clear", 0, device.calls("cuMemsetD8Async") - fills);
+    args.flags = 0;
+    expect("launches that overlap", in_order ? 0 : 6, device.calls("cuLaunchKernelEx") - before);
+    expect("launches that do not", in_order ? 6 : 0, device.calls("cuLaunchKernel") - plain_before);
+    expect("download", 0, device.download(result, (uint64_t)(uintptr_t)args.c, out * 4));
+    for (i = 0; i < out; ++i)
+      if (fabs((double)result[i] - (double)c[i]) > 1e-4) {
+        expect("a result of early", 0, 1 + (long long)i);
+        break;
+      }
+    device.release(memory);
+    early_close(handle);
+  }
+  free(b);
+  free(c);
+  free(result);
+}
+
 int main(int count, char** arguments) {
   static const int64_t sizes[] = {1, 2, 7, 31, 33, 49, 63, 64, 65, 127, 129, 196, 512};
   char why[200];
-  size_t bytes = 0, split_bytes = 0, i;
+  size_t bytes = 0, split_bytes = 0, early_bytes = 0, i;
   void* weights = read_file(count > 1 ? arguments[1] : "", &bytes);
   void* of_split = read_file(count > 2 ? arguments[2] : "", &split_bytes);
+  void* of_early = read_file(count > 3 ? arguments[3] : "", &early_bytes);
   plain_open_desc desc = PLAIN_OPEN_DESC;
   plain* handle = NULL;
   load_driver();
@@ -298,6 +353,7 @@ int main(int count, char** arguments) {
   plain_close(handle);
   plain_close(NULL);
   lend_workspace(of_split, split_bytes);
+  overlap_launches(of_early, early_bytes);
   check_packing(weights, bytes);
   expect("contexts given back", device.calls("cuDevicePrimaryCtxRetain"),
          device.calls("cuDevicePrimaryCtxRelease_v2"));
