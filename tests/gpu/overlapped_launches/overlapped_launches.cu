@@ -59,7 +59,8 @@ std::vector<char> read_file(const std::string& path) {
     }                                                                                                 \
     static void launch(const Handle* handle, const Args& args, void* memory, size_t bytes,            \
                        cudaStream_t stream) {                                                         \
-      require(package##_launch(handle, &args, memory, bytes, stream) == 0, "launch of " #package);    \
+      const int32_t status = package##_launch(handle, &args, memory, bytes, stream);                  \
+      require(status == 0, std::string("launch of " #package ": ") + package##_status(status));       \
     }                                                                                                 \
     static size_t workspace(const Handle* handle, const Args& args) {                                 \
       size_t bytes = 0;                                                                               \
