@@ -154,7 +154,7 @@ class Collecting {
     }
     call.threads = launch.threads;
     call.shared_bytes = launch.shared_bytes;
-    call.overlaps = kernel.overlaps;
+    call.overlaps = kernel.program.overlap.has_value();
     for (const ir::Variable& scalar : kernel.program.scalars) {
       const double value = arguments_.scalars.at(scalar.name);
       call.words.push_back(scalar.dtype == DType::f64

@@ -53,7 +53,7 @@ void add_code(Json& entry, const Package& package, const TargetGroup& group, con
   if (!variant.assembly) {
     entry["threads"] = program.launch.threads;
     entry["shared_bytes"] = program.launch.shared_bytes;
-    if (ir::overlaps_launches(program.program)) entry["overlaps_launches"] = true;
+    if (program.program.overlap) entry["overlaps_launches"] = true;
   }
   entry["workspaces"] = variant.workspaces.size();
   if (!variant.copying.empty()) entry["launches"] = 1 + variant.copying.size();

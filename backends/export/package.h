@@ -121,7 +121,7 @@ struct Package {
   bool overlaps() const {
     return std::ranges::any_of(targets, [](const TargetGroup& group) {
       return std::ranges::any_of(group.variants, [](const Variant& variant) {
-        return ir::overlaps_launches(variant.kernel->lowered().program);
+        return variant.kernel->lowered().program.overlap.has_value();
       });
     });
   }

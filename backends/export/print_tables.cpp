@@ -117,10 +117,9 @@ std::string copying_of(const Package& package, const Variant& variant,
     for (const Parameter& parameter : copying.parameters) functions += argument(package, parameter);
     functions += fmt::format("}};\nstatic int64_t tiles_{}(int64_t n) {{\n  (void)n;\n  return {};\n}}\n",
                              symbol, c_expression(copying.program->launch.grid[0], names));
-    rows +=
-        fmt::format("    {{\"{}\", {}, {}, copied_{}, tiles_{}, {}, {}}},\n", copying.program->program.name,
-                    copying.program->launch.threads, copying.parameters.size(), symbol, symbol,
-                    copying.is_behind ? 1 : 0, copying.program->overlaps ? 1 : 0);
+    rows += fmt::format("    {{\"{}\", {}, {}, copied_{}, tiles_{}, {}}},\n", copying.program->program.name,
+                        copying.program->launch.threads, copying.parameters.size(), symbol, symbol,
+                        copying.is_behind ? 1 : 0);
   }
   if (rows.empty()) return {};
   return fmt::format("{}static const {}_copying copying_{}[] = {{\n{}}};\n", functions, package.name,
@@ -172,8 +171,8 @@ void add_kernels(const Package& package, Words& words) {
                            program.launch.threads, program.launch.shared_bytes);
       lists += fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}, {3}, {4}, {5}{6}}},\n",
                            v.parameters.size(), v.symbol, v.workspaces.size(), v.copying.size(),
-                           v.copying.empty() ? "NULL" : "copying_" + v.symbol, program.overlaps ? 1 : 0,
-                           print_cpu_code(package, group, v));
+                           v.copying.empty() ? "NULL" : "copying_" + v.symbol,
+                           program.program.overlap ? 1 : 0, print_cpu_code(package, group, v));
     }
     lists += "};\n\n";
     words["TARGET_ROWS"] +=

@@ -294,10 +294,6 @@ bool streams_results(const Program& program) {
   return std::ranges::any_of(program.buffers, [](const BufferRef& buffer) { return buffer->streams; });
 }
 
-bool overlaps_launches(const Program& program) {
-  return program.overlap && !program.overlap->within;
-}
-
 bool is_awaited(const Program& program, const Buffer& buffer) {
   return program.overlap && (buffer.tensor != program.overlap->tensor || buffer.access != Access::read);
 }

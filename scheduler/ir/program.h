@@ -35,10 +35,9 @@ struct Cluster {
   std::vector<std::string> arrays;  ///< whose tiles are copied once for all blocks of a cluster
 };
 
-/// Kernels that may begin before the one in front of them in their stream has ended.
+/// A launch that may begin before the one in front of it in its stream has ended.
 struct LaunchOverlap {
-  std::string tensor;   ///< no kernel writes it: until the one in front has ended, nothing else is touched
-  bool within = false;  ///< those of one launch alone: its first kernel begins behind the launch in front
+  std::string tensor;  ///< no launch writes it: until the one in front has ended, nothing else is touched
 };
 
 /// Which dimensions have moved in the copy of an operand.
@@ -91,8 +90,6 @@ struct Program {
 /// Whether stores to one of the program's arguments stream (Buffer::streams).
 bool streams_results(const Program& program);
 
-/// Whether the whole launch may begin before the one in front of it has ended.
-bool overlaps_launches(const Program& program);
 /// Whether an argument or a workspace may be another after the wait for the launch in front than before it.
 bool is_awaited(const Program& program, const Buffer& buffer);
 

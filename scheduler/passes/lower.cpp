@@ -139,18 +139,6 @@ void require_constant_arrays(const ir::Program& program) {
 
 namespace {
 
-/// Where operands are copied in front of the kernel, it begins while they are: its weights are on their way
-/// before it waits for the copies.
-ir::Program behind_its_copies(ir::Program program, const Target& target) {
-  const bool copies = std::ranges::any_of(program.copied, [](const auto& each) { return !each.is_output; });
-  const auto weights = std::ranges::find_if(program.buffers, [](const ir::BufferRef& buffer) {
-    return buffer->name != buffer->tensor && buffer->access == ir::Access::read;
-  });
-  if (program.overlap || !copies || target.sm < 90 || weights == program.buffers.end()) return program;
-  program.overlap = ir::LaunchOverlap{(*weights)->tensor, true};
-  return program;
-}
-
 /// The kernels that copy operands, with indices as wide as those of the program.
 void lower_copying(ThreadProgram& result, const Target& target, const PassObserver& observer) {
   const ir::Program& program = result.program;
@@ -159,8 +147,6 @@ void lower_copying(ThreadProgram& result, const Target& target, const PassObserv
     (each.is_output ? result.behind : result.ahead)
         .push_back(lower(passes::copying_program(program, each, i), target, observer));
   }
-  if (!result.ahead.empty() && program.overlap && program.overlap->within)
-    result.ahead.front().overlaps = false;
 }
 
 }  // namespace
@@ -168,8 +154,7 @@ void lower_copying(ThreadProgram& result, const Target& target, const PassObserv
 ThreadProgram lower(const ir::Program& given, const Target& target, const PassObserver& observer,
                     Arrivals arrivals) {
   require_no_knobs(given);
-  const ir::Program program =
-      target.is_gpu() ? behind_its_copies(given, target) : passes::with_copies_inside(given);
+  const ir::Program program = target.is_gpu() ? given : passes::with_copies_inside(given);
   ThreadProgram result{.program = {}, .launch = {}, .scheduled = program.body};
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
@@ -231,7 +216,6 @@ ThreadProgram lower(const ir::Program& given, const Target& target, const PassOb
   require_constant_arrays(result.program);
   if (!target.is_gpu()) return result;
   result.launch.shared_bytes = shared_bytes_of(result.program);
-  result.overlaps = program.overlap.has_value();
   lower_copying(result, target, observer);
   return result;
 }

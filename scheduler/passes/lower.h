@@ -40,7 +40,6 @@ struct ThreadProgram {
   ir::Stmt scheduled;  ///< the body as the schedule left it: passes make loops that no step can name
   /// For a GPU: launches of their own, of kernels with two buffers and the extents of the program.
   std::vector<ThreadProgram> ahead = {}, behind = {};
-  bool overlaps = false;  ///< begins before the kernel in front of it has ended, for which it waits itself
 };
 
 /// Who tells producers that a warp has read a tile. One lane does for its warp; that every lane does costs

@@ -27,7 +27,7 @@ PATTERNS = {"two_of_four": Pattern("2:4", "n_m", 0.5), "groups": Pattern("V = 64
 GROUP = 64
 # The knobs of a recipe by which weights are packed.
 PACKED_BY = {"v_n_m": ("tile_m", "tile_k", "instruction"), "shfl_bw": ("tile_m", "tile_k", "instruction"),
-             "lane_streams": ("slice",)}
+             "lane_streams": ("slice", "turns")}
 def layers_of(options, joined):
     """By name: rows, columns."""
     hidden, between = options.hidden, options.between

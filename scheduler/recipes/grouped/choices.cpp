@@ -16,8 +16,7 @@ namespace {
 
 using namespace grouped;
 
-constexpr std::int64_t tallest = 256;          ///< rows of a tile, where the weights ask for no groups
-constexpr std::int64_t columns_of_dealt = 64;  ///< of products whose sums may be dealt to blocks
+constexpr std::int64_t tallest = 256;  ///< rows of a tile, where the weights ask for no groups
 constexpr std::int64_t mma_k8 = number_of(ShflBwInstruction::mma_m16n8k8);
 constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
 
@@ -69,7 +68,8 @@ class Choices {
         {"producers", roles ? Values{0, 4} : Values{0}},
         {"producer_registers", hopper ? Values{0, 88} : Values{0}},
         {"consumer_registers", hopper ? Values{0, 152, 208} : Values{0}},
-        {"groups", groups(roles)},
+        // And 0 deals sums to blocks that go through tiles, which was never faster (few_columns.md).
+        {"groups", pairs_ ? Values{1, 2, 3, 4, 8, 16} : Values{1, 2, 3, 4, 8}},
         {"line", {16, 32, 64}},
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
@@ -109,10 +109,6 @@ class Choices {
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
     if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
-    list.where(ir::equal(v("groups"), 0));
-    list.at_most("roles of dealt sums", "warps that copy ahead into the next tile", "warps", 1,
-                 v("producers"));
-    list.at_most("columns of dealt sums", "columns of a tile", "columns", v("tile_n"), columns_of_dealt);
     list.where(1 < v("groups") && negated(is_narrow(v("tile_n"))));
     list.at_most("roles of shared sums", "warps that only copy, where blocks share sums of wide tiles",
                  "warps", v("producers"), 0);
@@ -148,14 +144,6 @@ class Choices {
     for (const std::int64_t narrow : {32, 16}) {
       if (columns_.is_static() && columns_.value <= narrow) all.insert(all.begin(), narrow);
     }
-    return all;
-  }
-
-  /// 0: sums are dealt to blocks that go through tiles, by warps that copy ahead into the next one.
-  std::vector<std::int64_t> groups(bool roles) const {
-    std::vector<std::int64_t> all{1, 2, 3, 4, 8};
-    if (pairs_) all.push_back(16);
-    if (roles && columns_.is_static() && columns_.value <= columns_of_dealt) all.insert(all.begin(), 0);
     return all;
   }
 
@@ -213,9 +201,6 @@ class Choices {
     list.where(0 < v("producer_registers") + v("consumer_registers"));
     list.at_most("groups of roles (2)", "groups that share a sum, beside warps that hand registers over",
                  "groups", v("groups"), 1);
-    list.where(ir::equal(v("groups"), 0));
-    list.at_most("blocks of dealt sums", "one, where no blocks go through the tiles whose sums they share",
-                 {}, one_if(ir::equal(v("blocks"), 0)), 0);
     list.everywhere();
     const Expr set = ir::minimum(v("producer_registers") + v("consumer_registers"), 1);
     list.at_most("registers of roles", "registers are set where warps have roles", {}, set, has);
@@ -351,6 +336,8 @@ class Choices {
 std::int64_t rows_of_group(const Format& format) {
   if (const std::int64_t given = parameter_of(format, "V", -1); given >= 0) return given;
   if (format.name == "hb_ell" && formats::keeps_two_of_four(format)) return rows_of_warp;
+  if (format.name == "v_n_m") return formats::PairOptions{}.rows;
+  if (format.name == "shfl_bw" || format.name == "vector_wise") return formats::GroupOptions{}.rows;
   return format.name == "n_m" || format.name == "column_quads" ? tallest : 0;
 }
 

@@ -78,7 +78,7 @@ class Measured {
   }
 
   void persistent() {
-    list_.where(0 < v("blocks") && ir::equal(v("groups"), 1) && wide_);
+    list_.where(0 < v("blocks") && v("groups") <= 1 && wide_);
     list_.at_most("persistent roles", "warps that copy ahead into the next tile", "warps", 1, v("producers"));
     list_.at_most("persistent tiles", "elements of tiles that blocks go through", "elements",
                   warpgroups_ ? middle_tile : small_tile, area_);

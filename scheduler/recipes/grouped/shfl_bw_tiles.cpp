@@ -1,4 +1,5 @@
 #include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/grouped/choices.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/grouped/tiles.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
@@ -32,7 +33,7 @@ double kept_columns(const SparseTensor& weights) {
   const Array& column = weights.array("column");
   std::int64_t kept = 0;
   for (std::int64_t i = 0; i < column.size(); ++i) kept += column.get_integer(i) >= 0 ? 1 : 0;
-  const std::int64_t groups = ceil_divide(weights.rows(), weights.format().parameters.at("V"));
+  const std::int64_t groups = ceil_divide(weights.rows(), rows_of_group(weights.format()));
   return static_cast<double>(kept) / static_cast<double>(std::max<std::int64_t>(1, groups));
 }
 
@@ -64,7 +65,7 @@ class TileChoices {
   TileChoices(const SparseTensor& weights, std::int64_t columns)
       : rows_(weights.rows()),
         columns_(columns),
-        group_(weights.format().parameters.at("V")),
+        group_(rows_of_group(weights.format())),
         places_(static_cast<double>(weights.array("values").size()) /
                 static_cast<double>(group_ * std::max<std::int64_t>(1, ceil_divide(rows_, group_)))) {}
 
@@ -110,7 +111,7 @@ class TileChoices {
 ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                           const ShflBwKnobs& knobs) {
   const GatheredProduct loops = ordered_product(algorithm);
-  const std::int64_t group = weights.format().parameters.at("V");
+  const std::int64_t group = rows_of_group(weights.format());
   KnobValues given = values_of(shfl_bw_knobs(), knobs);
   given.erase("cluster");
   const bool has_choice = target.name == "sm_90a" && group >= rows_of_warpgroup && given.empty();

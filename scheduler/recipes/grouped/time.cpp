@@ -38,7 +38,6 @@ struct Cut {
   std::int64_t places = 0;   ///< kept columns of a stage
   std::int64_t stages = 0;   ///< under way
   std::int64_t split = 1;    ///< blocks that share the sum of a tile
-  bool dealt = false;        ///< all blocks have the same share of all sums
   std::int64_t producers = 0;
   bool persists = false;  ///< a block goes through several tiles
   bool pairs = false;     ///< two of four are kept
@@ -86,8 +85,7 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   const auto room = static_cast<double>(target.shared_bytes_per_block);
   const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
   cut.stages = target.sm < 80 ? 1 : number_of_knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4));
-  cut.split = std::max<std::int64_t>(1, given(point, "groups", 1));
-  cut.dealt = given(point, "groups", 1) == 0;
+  cut.split = number_of_knob(point, "groups", 1);
   const bool has_roles = target.name == "sm_90a" && problem.n % 8 == 0;
   cut.producers = given(point, "producers", has_roles ? 4 : 0);
   cut.persists = given(point, "blocks", has_roles ? 1 : 0) > 0;
@@ -143,8 +141,7 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
   const std::int64_t wanted =
       cut.persists ? number_of_knob(point, "blocks", ceilings.multiprocessors) : tiles;
   const std::int64_t busy = std::clamp<std::int64_t>(wanted, 1, ceilings.multiprocessors);
-  const double turns = cut.dealt ? static_cast<double>(tiles) / static_cast<double>(busy)
-                                 : static_cast<double>(ceil_divide(tiles, busy));
+  const auto turns = static_cast<double>(ceil_divide(tiles, busy));
 
   Parts parts(ceilings);
   // Every tile gathers its rows of the dense operand, and reads its values.
@@ -175,8 +172,7 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
   parts.add(Resource::latency,
             turns * static_cast<double>(stages_of_tile) * copy_microseconds / ahead / together);
   // Parts of a sum are written and read once more.
-  const double stored =
-      rows * columns * static_cast<double>(cut.split > 1 || cut.dealt ? 3 * 4 : bytes_of_element);
+  const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_element);
   parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
   if (problem.n % 2 != 0) {
     const double of_thread =

@@ -127,6 +127,8 @@ class Measured {
     }
     x_ = on_device<__half>(elements);
     require(cudaMemcpy(x_, x.data(), x.size() * sizeof(__half), cudaMemcpyHostToDevice), "copy");
+    bias_ = on_device<__half>(P::rows);
+    require(cudaMemset(bias_, 0, P::rows * sizeof(__half)), "memset");
     workspace_bytes_ = P::workspace(overlapped_[0], arguments(x_, x_));
     for (int s = 0; s < stream_count; ++s) {
       require(cudaStreamCreateWithFlags(&stream_[s], cudaStreamNonBlocking), "stream");
@@ -179,11 +181,12 @@ class Measured {
   }
 
  private:
-  static typename P::Args arguments(const void* b, void* c) {
+  typename P::Args arguments(const void* b, void* c) const {
     typename P::Args args = {};
     args.struct_size = sizeof args;
     args.flags = P::kept;
     args.b = b;
+    args.bias = bias_;
     args.c = c;
     args.alpha = 2.0f / std::sqrt(static_cast<float>(P::inner));
     return args;
@@ -225,7 +228,7 @@ class Measured {
 
   std::vector<typename P::Handle*> overlapped_, in_order_;
   cudaStream_t stream_[stream_count] = {};
-  __half *x_ = nullptr, *expected_ = nullptr, *y_[stream_count] = {};
+  __half *x_ = nullptr, *bias_ = nullptr, *expected_ = nullptr, *y_[stream_count] = {};
   char* workspace_[stream_count] = {};
   size_t workspace_bytes_ = 0;
   unsigned* wrong_ = nullptr;

@@ -18,6 +18,17 @@ VerbAnswer verified(std::vector<std::string> more) {
   return call_weft(words);
 }
 
+/// A format without its parameters is the one with the usual ones.
+TEST(Choosing, RecipesOfFormatsWithoutParameters) {
+  for (const std::string format : {"shfl_bw", "vector_wise", "v_n_m"}) {
+    const std::string recipe = format == "v_n_m" ? "v_n_m:tile_n=64" : "shfl_bw:tile_n=64";
+    const VerbAnswer answer = call_weft(
+        {"compile", "--weights", "made:M=128,K=256,V=64,of=8", "--n", "64", "--dtype", "f16", "--target",
+         "sm_90a", "--format", format, "--recipe", recipe, "-o", testing::TempDir() + "without_parameters"});
+    EXPECT_EQ(answer.code, 0) << answer.errors;
+  }
+}
+
 TEST(Choosing, SaysWhatItTookOnAGpu) {
   const VerbAnswer answer = verified({"--device", "sim:sm_90a"});
   EXPECT_EQ(answer.code, 0) << answer.errors;
