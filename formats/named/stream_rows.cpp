@@ -111,6 +111,7 @@ StreamShape::StreamShape(const WeightMatrix& weights, std::int64_t columns_of_st
       columns_of_step(in_pairs ? columns_of_pairs : columns_of_bits) {}
 
 std::vector<ColumnOfStreams> columns_of_streams(const WeightMatrix& weights, const StreamShape& shape) {
+  if (weights.stored() == 0) return {};
   std::vector<ColumnOfStreams> columns(static_cast<std::size_t>(weights.columns));
   for (std::int64_t column = 0; column < weights.columns; ++column) {
     const std::int64_t slice = column / shape.columns, inside = column % shape.columns;

@@ -37,6 +37,7 @@ struct ColumnOfStreams {
   std::int64_t element = 0;
   std::size_t count = 0;  ///< of those that a row has: of its four lanes in each slice
 };
+/// Those of all columns; none where the weights have no entry.
 std::vector<ColumnOfStreams> columns_of_streams(const WeightMatrix& weights, const StreamShape& shape);
 
 /// The rows of one block in an order in which no lane of a stream has many more places than others: rows stay

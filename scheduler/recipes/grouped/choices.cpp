@@ -109,6 +109,9 @@ class Choices {
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
     if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
+    list.where(0 < v("producer_registers") + v("consumer_registers"));
+    list.at_most("registers of shared sums", "groups that share a sum, beside warps that hand registers over",
+                 "groups", v("groups"), 1);
     list.where(1 < v("groups") && negated(is_narrow(v("tile_n"))));
     list.at_most("roles of shared sums", "warps that only copy, where blocks share sums of wide tiles",
                  "warps", v("producers"), 0);
@@ -198,9 +201,6 @@ class Choices {
     list.where(0 < v("blocks"));
     list.at_most("groups of roles", "groups that share a sum, beside warps with roles that go through tiles",
                  "groups", has * v("groups"), 1);
-    list.where(0 < v("producer_registers") + v("consumer_registers"));
-    list.at_most("groups of roles (2)", "groups that share a sum, beside warps that hand registers over",
-                 "groups", v("groups"), 1);
     list.everywhere();
     const Expr set = ir::minimum(v("producer_registers") + v("consumer_registers"), 1);
     list.at_most("registers of roles", "registers are set where warps have roles", {}, set, has);

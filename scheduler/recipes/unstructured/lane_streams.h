@@ -30,11 +30,11 @@ std::span<const KnobField<LaneStreamKnobs>> lane_stream_knobs();
 
 /// Token by token: a product of 16-bit weights that keep 20 to 60 of a hundred entries, anywhere, with 1 to
 /// 64 columns, which their bytes bound. A warp takes groups of 32 rows and a slice of the columns as a stream
-/// for each of its lanes, which come through a ring in shared memory; a lane has the elements of its fragments
-/// for tensor cores in the order in which it takes them, and a bit says whether the next one is zero. Sums of
-/// slices are added up by the last block that comes. For sm_80 and newer, weights in lane_streams or
-/// pair_words, products of a number of columns that is known. UserError for weights in other formats, other
-/// algorithms, and knobs out of their ranges; other targets get the default schedule.
+/// for each of its lanes, which come through a ring in shared memory; a lane has the elements of its
+/// fragments for tensor cores in the order in which it takes them, and a bit says whether the next one is
+/// zero. Sums of slices are added up by the last block that comes. For sm_80 and newer, weights in
+/// lane_streams or pair_words, products of a number of columns that is known. UserError for weights in other
+/// formats, other algorithms, and knobs out of their ranges; other targets get the default schedule.
 Schedule lane_streams(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                       const LaneStreamKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(lane_streams, const LaneStreamKnobs& = {}, CallPlace = {})
@@ -67,11 +67,11 @@ struct StreamShape {
   /// The rings and words of its warps, with what says that a chunk is there, the tile of the dense operand,
   /// and results on their way out.
   Number shared_bytes() const {
-    constexpr std::int64_t of_barrier = 8, of_results = 2 * 16;
+    constexpr std::int64_t of_barrier = 8, of_results = 2 * 16, between_lines = 8;
     const passes::StreamRing ring{in_pairs};
     const std::int64_t of_ring = ring.bytes() + (ring.chunks() + 2) * of_barrier;
     const Number of_words = slice / Number(in_pairs ? 64 : 32) * Number(128) * words_at_once();
-    return warps * (Number(of_ring) + of_words + columns * Number(of_results)) +
+    return warps * (Number(of_ring) + of_words + (columns + Number(between_lines)) * Number(of_results)) +
            columns * (slice + Number(stream_rows_apart)) * Number(2) + Number(64);
   }
 
@@ -102,7 +102,7 @@ struct StreamLaunch {
   /// Microseconds from the begin of the first block to the end of the last, where a processor takes so many
   /// for a word of a warp.
   double microseconds(double of_word) const;
-  static constexpr double begin = 2.2;  ///< microseconds of a wave before its warps have their first chunks
+  static constexpr double begin = 2;  ///< microseconds of a wave before its warps have their first chunks
 };
 
 /// The knobs with those that are 0 chosen.

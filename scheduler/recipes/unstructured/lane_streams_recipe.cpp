@@ -115,17 +115,17 @@ Bound time_of_streams(const ProblemSummary& problem, const KnobValues& point, co
   const double streams = static_cast<double>(launch.slices * ceil_divide(streams_of(sizes), cut.turns));
   const double of_all_bytes = of_stream * streams * 1e6 / ceilings.bytes_a_second;
   Parts parts(ceilings);
-  // Microseconds of a processor for a word of a warp, fitted to 45 kernels of 13824 x 5120 on an H200: what
+  // Microseconds of a processor for a word of a warp, fitted to 740 kernels of four products on an H200: what
   // its instructions take, what its bytes take, and what a warp waits for on its own. All but bytes are
   // cycles, and taken for as many on other devices.
   const double cycles = measured_device.cycles_a_second / ceilings.cycles_a_second;
   const double words = columns / static_cast<double>(in_pairs ? columns_of_pairs : columns_of_bits);
-  const double of_bytes = 0.74 * of_stream / words * static_cast<double>(ceilings.multiprocessors) * 1e6 /
-                          ceilings.bytes_a_second;
+  const double of_bytes = (in_pairs ? 0.71 : 0.9) * of_stream / words *
+                          static_cast<double>(ceilings.multiprocessors) * 1e6 / ceilings.bytes_a_second;
   const double of_columns =
-      0.014 * static_cast<double>(cut.columns - columns_of_instruction) / columns_of_instruction;
-  const double of_instructions = cycles * (in_pairs ? 0.056 : 0.038);
-  const double of_waiting = in_pairs ? 0.45 : 0.29;
+      0.0095 * static_cast<double>(cut.columns - columns_of_instruction) / columns_of_instruction;
+  const double of_instructions = cycles * (in_pairs ? 0.045 : 0.034);
+  const double of_waiting = in_pairs ? 0.42 : 0.235;
   const double of_word =
       std::max(of_instructions, of_bytes) + cycles * (of_waiting / launch.warps + of_columns);
   // Memory alone bounds devices with few bytes a cycle.
