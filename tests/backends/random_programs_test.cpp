@@ -31,8 +31,10 @@ void expect_right_on(const Device& device, const KernelOptions& options, const S
   try {
     made = compile(schedule, options);
   } catch (const UserError& error) {
-    // What only the threads show: more registers than there are, registers of another thread.
-    EXPECT_FALSE(options.by_meaning) << error.what();
+    // What only the threads show: more registers than there are, registers of another thread. Loops that are
+    // written out may be too many for the CPU, too.
+    EXPECT_TRUE(!options.by_meaning || error.report().what == "the program is too long to compile")
+        << error.what();
     EXPECT_FALSE(error.report().found.empty()) << error.what();
     ++refused_while_lowering;
     return;

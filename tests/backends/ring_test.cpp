@@ -91,6 +91,33 @@ TEST(Rings, BlocksGoThroughSeveralTiles) {
   expect_right(s, 150);
 }
 
+/// Blocks that go through tiles, with the same share of all sums each: more blocks than tiles and than
+/// iterations, fewer, one.
+TEST(Rings, SumsAreDealtToBlocksThatGoThroughTiles) {
+  struct Shape {
+    std::int64_t rows, inner, columns;
+  };
+  for (const Shape& shape : {Shape{9, 37, 33}, Shape{1, 1, 1}, Shape{4, 60, 170}}) {
+    const SharedWeights weights =
+        packed(synthetic_layer({.rows = shape.rows, .columns = shape.inner, .sparsity = 0.7, .seed = 4}),
+               formats::csr());
+    for (const std::int64_t count : {1, 2, 5, 7, 40}) {
+      for (const bool open : {false, true}) {
+        Schedule s = schedule(spmm_algorithm(shape.rows, shape.inner,
+                                             open ? Extent::any("N") : Extent(shape.columns), DType::f32),
+                              weights, target_named("sm_80"));
+        s.split(m = 4, n = 32)
+            .reorder(m.outer, n.outer, n.inner, m.inner)
+            .bind(m.outer, block_y)
+            .bind(n.outer, block_x)
+            .bind(n.inner, lane)
+            .persist(m.outer, n.outer, blocks = count, deal = k);
+        expect_right(s, shape.columns);
+      }
+    }
+  }
+}
+
 TEST(Rings, ChunksOfBakedCode) {
   struct Case {
     std::int64_t rows, inner, columns;

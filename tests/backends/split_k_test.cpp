@@ -214,30 +214,6 @@ TEST(SplitK, PartsOfManySumsComeInTurns) {
   }
 }
 
-/// Blocks that go through tiles, with the same share of all sums each: more blocks than tiles and than
-/// iterations, fewer, one.
-TEST(SplitK, SumsAreDealtToBlocksThatGoThroughTiles) {
-  Epilogue epilogue;
-  epilogue.alpha = epilogue.beta = epilogue.bias = true;
-  epilogue.activation = Activation::relu;
-  for (const Shape& shape : {Shape{9, 37, 33}, Shape{1, 1, 1}, Shape{4, 60, 170}}) {
-    for (const std::int64_t count : {1, 2, 5, 7, 40}) {
-      for (const bool open : {false, true}) {
-        const Algorithm algorithm = spmm_algorithm(
-            shape.rows, shape.inner, open ? Extent::any("N") : Extent(shape.columns), DType::f32, epilogue);
-        Schedule s = schedule(algorithm, weights_of(shape, 0.7, formats::csr()), target_named("sm_80"));
-        s.split(m = 4, n = 32)
-            .reorder(m.outer, n.outer, n.inner, m.inner)
-            .bind(m.outer, block_y)
-            .bind(n.outer, block_x)
-            .bind(n.inner, lane)
-            .persist(m.outer, n.outer, blocks = count, deal = k);
-        expect_right(s, shape);
-      }
-    }
-  }
-}
-
 TEST(SplitK, AcrossBlocksOfRowsThatAreNotThere) {
   const Shape shape{37, 24, 5};
   Schedule s = schedule(spmm_algorithm(37, 24, 5, DType::f32), weights_of(shape, 0.7, formats::csr()),
