@@ -13,7 +13,7 @@ namespace weft::named {
 
 /// What a weight's streams are like.
 struct StreamShape {
-  std::int64_t blocks = 0;  ///< of rows, a stream's
+  std::int64_t blocks = 0;  ///< a stream's, of rows
   std::int64_t slices = 0, groups = 0, steps = 0;
   std::int64_t columns = 0;          ///< a stream has
   std::int64_t columns_of_step = 0;  ///< columns_of_bits or columns_of_pairs
@@ -35,7 +35,7 @@ struct ColumnOfStreams {
   std::int64_t word = 0;  ///< from the first word of the block of rows on
   std::int64_t bit = 0;
   std::int64_t element = 0;
-  std::size_t count = 0;  ///< of those that a row has: of its four lanes in each slice
+  std::size_t count = 0;  ///< among those that a row has: of its four lanes in each slice
 };
 /// Those of all columns; none where the weights have no entry.
 std::vector<ColumnOfStreams> columns_of_streams(const WeightMatrix& weights, const StreamShape& shape);

@@ -89,6 +89,9 @@ void add_recipes(std::vector<Schedule>& list) {
   list.push_back(shfl_bw(product(DType::f16), halves("vector_wise:V=32"), hopper, {.groups = 2}));
   list.push_back(shfl_bw(product(DType::f16), halves("shfl_bw:V=64"), hopper,
                          {.tile_n = 64, .blocks = 2, .cluster = 2}));
+  list.push_back(
+      shfl_bw(product(DType::f16), halves("shfl_bw:V=64"), hopper, {.tile_n = 64, .groups = 0, .blocks = 2}));
+  list.back().overlap_launches("A");
   list.push_back(shfl_bw(convolution_algorithm(small_convolution(ImageLayout::chwn), DType::f16),
                          filters_in("shfl_bw:V=64", DType::f16), hopper));
   for (const char* format : {"n_m", "v_n_m:V=64", "column_quads", "hb_ell:pairs=1"})
