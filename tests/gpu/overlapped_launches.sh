@@ -3,7 +3,7 @@
 # result compared with that of launches in order; and what a launch takes in a captured graph, in order and overlapped.
 # One package has streams of the weights, one splits its sums between blocks, one has 2:4 weights. sm_90 and newer.
 #   tests/gpu/overlapped_launches.sh build/release/weft [WORK [SIZE [LAUNCHES]]]
-# Needs nvcc, a C compiler and CMake. Ends itself after a minute; exits 1 when something is wrong. [SKIP] without a device.
+# Needs nvcc, a C compiler and CMake. Measures for half a minute at most; exits 1 when something is wrong. [SKIP] without a device.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 weft=$1
