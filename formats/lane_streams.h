@@ -7,7 +7,8 @@
 
 namespace weft {
 
-/// A stream goes through groups of 32 rows of the weights. Its own rows hold two elements for each of 32 lanes.
+/// A stream goes through groups of 32 rows of the weights. Its own rows hold two elements for each of 32
+/// lanes.
 constexpr std::int64_t rows_of_stream = 32, lanes_of_stream = 32, elements_of_lane = 2;
 /// Columns that the 32 bits of a lane's word stand for, a bit for each element or for each two beside one
 /// another; the word has two halves, which an element or 32 columns each have.

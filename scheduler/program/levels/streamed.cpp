@@ -27,8 +27,8 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
   };
   const Expr taken = walk.load(level.width, {in_pairs ? word : word * 2 + at.half});
   // The level of steps lies below that of a stream's groups, and this one below the level of streams.
-  const Expr row = walk.load(level.begin, {place.position.at(number - 3)}) + taken +
-                   of_word(word_bits, {first, bit});
+  const Expr row =
+      walk.load(level.begin, {place.position.at(number - 3)}) + taken + of_word(word_bits, {first, bit});
   const Expr position = (row * lanes_of_stream + at.lane) * elements_of_lane + at.element;
   place.enter(position, column);
   place.column = place.column + column * level.stride;

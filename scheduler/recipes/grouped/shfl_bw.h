@@ -31,8 +31,8 @@ struct ShflBwKnobs {
   ShflBwInstruction instruction = ShflBwInstruction::chosen;
   std::optional<std::int64_t> warp_m = {};  ///< rows of a tile that a warp sums, or a warpgroup
   std::optional<std::int64_t> warp_n = {};  ///< columns of those sums
-  std::optional<std::int64_t> groups = {};  ///< groups of blocks that share a sum; 1: each makes its own; 0: `blocks`, of
-                                          ///< which each gets the same share of all sums
+  std::optional<std::int64_t> groups = {};  ///< groups of blocks that share a sum; 1: each makes its own; 0:
+                                            ///< `blocks`, of which each gets the same share of all sums
   std::optional<std::int64_t> line = {};    ///< columns of the lines that results leave through
   std::optional<std::int64_t> producers =
       {};  ///< warps that copy for the others (sm_90 and newer); 0: all copy

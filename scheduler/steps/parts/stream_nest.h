@@ -22,7 +22,8 @@ Stmt loops_of_stream(const Stmt& nest);
 std::variant<StreamNest, Reason> stream_nest_of(const ir::Chain& chain, const ir::Store& store,
                                                 const StepContext& context);
 
-/// The same where rows of the dense tile begin half a line apart, so that lanes of two of them meet in no bank.
+/// The same where rows of the dense tile begin half a line apart, so that lanes of two of them meet in no
+/// bank.
 Stmt with_rows_apart(const Stmt& body, const ir::BufferRef& tile);
 
 }  // namespace weft::steps
