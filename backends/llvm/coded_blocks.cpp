@@ -102,6 +102,11 @@ bool SumCoder::are_runs(const Stmt& sums, std::int64_t most, const Expr& guard) 
   return !sum.rows.empty() && *sum.rows.rbegin() < most;
 }
 
+const SumCoder::Sum& SumCoder::first_run(const Stmt& sums) {
+  const auto* choice = sums.as<ir::If>();
+  return choice != nullptr ? first_run(choice->then) : run(sums);
+}
+
 /// Whether they do the same, for whichever elements.
 bool SumCoder::are_alike(const Stmt& a, const Stmt& b) {
   const auto *one = a.as<ir::If>(), *other = b.as<ir::If>();
@@ -184,11 +189,12 @@ std::optional<CodedBlock> SumCoder::block(const ir::Allocate& allocation) {
   coded.rows = rows.extent;
   coded.stored = allocation.buffer;
   coded.between_stored = coded.between_sums = *between_sums;
-  coded.elements = ir::integer(registers_.lanes());
   coded.zero_of_row = first->loop->body;
   coded.results = statements.back();
   coded.sums = ir::block({statements.begin() + 1, statements.end() - 1});
   if (!are_runs(coded.sums, coded.rows * coded.between_sums, first->guard)) return std::nullopt;
+  coded.lanes = first_run(coded.sums).vectors.lanes();
+  coded.elements = ir::integer(coded.lanes);
   leave_from_registers(coded, statements.back());
   return coded;
 }
@@ -200,7 +206,7 @@ std::optional<CodedBlock> SumCoder::either(const ir::If& choice) {
   auto one = block(*then);
   const auto other = one ? block(*otherwise) : std::nullopt;
   if (!other || one->stored != other->stored || one->results.defined() != other->results.defined() ||
-      one->begin != other->begin || one->rows != other->rows ||
+      one->begin != other->begin || one->rows != other->rows || one->lanes != other->lanes ||
       one->between_stored != other->between_stored || one->between_sums != other->between_sums ||
       !ir::same(one->place, other->place) || !are_alike(one->sums, other->sums))
     return std::nullopt;
@@ -305,13 +311,12 @@ std::int64_t SumCoder::bytes_of_vectors(const Stmt& sums) {
   if (const auto* choice = sums.as<ir::If>())
     return std::max(bytes_of_vectors(choice->then), bytes_of_vectors(choice->otherwise));
   const Sum& sum = run(sums);
-  return static_cast<std::int64_t>(sum.end - sum.begin) * registers_.lanes() * sum.bytes_of_dense;
+  return static_cast<std::int64_t>(sum.end - sum.begin) * sum.vectors.lanes() * sum.bytes_of_dense;
 }
 
 /// Whether iterations read other vectors, as of panels of a product; lines of an image share most of theirs.
 bool SumCoder::reads_apart(const std::vector<const ir::For*>& loops, const Stmt& sums) {
-  if (const auto* choice = sums.as<ir::If>()) return reads_apart(loops, choice->then);
-  const Sum& sum = run(sums);
+  const Sum& sum = first_run(sums);
   const auto [least, most] = std::ranges::minmax(*sum.places);
   return std::ranges::all_of(loops, [&, span = most - least](const ir::For* loop) {
     const std::int64_t between = std::abs(sum.first.coefficient_of(loop->name));

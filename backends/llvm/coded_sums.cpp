@@ -95,7 +95,7 @@ std::optional<std::vector<std::int64_t>> places_of(const ir::SparseProduct& prod
 std::optional<AskedLanes> asked_of(const ir::For& loop, const Stmt*& body) {
   const auto range = ir::constant_iterations(loop);
   if (loop.kind != LoopKind::vectorized || !range || range->begin != 0) return std::nullopt;
-  Asked asked{loop.name, range->extent};
+  Asked asked{loop.name, range->extent, range->extent};
   body = &loop.body;
   const auto* guard = body->as<ir::If>();
   const auto* less = guard != nullptr && !guard->otherwise.defined()
@@ -134,9 +134,9 @@ void SumCoder::allocated(const ir::Allocate& allocation) {
 }
 
 /// Whether nobody has elements behind those that are asked for, whose sums may then be anything.
-bool SumCoder::is_nobody_behind(const ir::Buffer& sums, std::int64_t asked) const {
+bool SumCoder::is_nobody_behind(const ir::Buffer& sums, std::int64_t asked, std::int64_t lanes) const {
   const auto used = used_.find(&sums);
-  return asked == registers_.lanes() || (used != used_.end() && used->second <= asked);
+  return asked == lanes || (used != used_.end() && used->second <= asked);
 }
 
 std::map<std::int64_t, std::int64_t> SumCoder::Sum::registers() const {
@@ -181,6 +181,7 @@ SumCoder::Sum SumCoder::sum_of(const Stmt& statement, const Expr& guard) const {
     if (!lanes || lanes->count < 1 || lanes->count > registers_.lanes()) return {};
     asked = *lanes;
   }
+  const VectorRegisters vectors = registers_.with_lanes(asked.whole);
   const auto* condition = each->as<ir::If>();
   const bool is_guarded = condition != nullptr && guard.defined() && !condition->otherwise.defined() &&
                           ir::same(condition->condition, guard);
@@ -189,13 +190,14 @@ SumCoder::Sum SumCoder::sum_of(const Stmt& statement, const Expr& guard) const {
   if (product == nullptr || product->dense == product->sums ||
       (is_guarded && product->dense->scope == ir::Scope::global))
     return {};
-  auto place = first_lane_of(*product->dense, product->of_dense, asked, registers_.lanes());
-  auto row = first_lane_of(*product->sums, product->of_sums, asked, registers_.lanes());
-  if (!place || !row || !is_nobody_behind(*product->sums, asked.count)) return {};
+  auto place = first_lane_of(*product->dense, product->of_dense, asked, vectors.lanes());
+  auto row = first_lane_of(*product->sums, product->of_sums, asked, vectors.lanes());
+  if (!place || !row || !is_nobody_behind(*product->sums, asked.count, vectors.lanes())) return {};
   auto places = places_of(*product, *place);
   const auto between_rows = taken_out(*row, product->row);
   if (!places || !between_rows || !row->terms.empty()) return {};
   Sum sum{.what = {},
+          .vectors = vectors,
           .first = *place,
           .table = product->table,
           .places = std::make_shared<const std::vector<std::int64_t>>(*std::move(places)),
@@ -206,7 +208,7 @@ SumCoder::Sum SumCoder::sum_of(const Stmt& statement, const Expr& guard) const {
           .rows = {},
           .bytes_of_dense = static_cast<std::int64_t>(size_of(product->dense->dtype))};
   for (const ir::EntryTable::Entry& entry : sum.table->entries()) sum.rows.insert(sum.element_of(entry.row));
-  if (std::ssize(sum.rows) > registers_.sums() || !are_apart(sum.rows, registers_.lanes())) return {};
+  if (std::ssize(sum.rows) > vectors.sums() || !are_apart(sum.rows, vectors.lanes())) return {};
   sum.what.dense = product->dense;
   sum.what.sums = product->sums;
   sum.what.of_dense = sum.first.expr();

@@ -28,6 +28,7 @@ struct CodedSum {
 struct AskedLanes {
   std::string lane;  ///< the loop; empty: none
   std::int64_t count = 1;
+  std::int64_t whole = 1;  ///< those of the loop, asked for or not
 };
 
 /// Elements that a vectorized loop asks for, and what it does with each: a condition inside may leave the
@@ -55,6 +56,7 @@ struct CodedBlock {
   ir::Expr place;        ///< offset of the element that the second argument points to
   std::int64_t between_stored = 0, between_sums = 0;  ///< elements from row to row
   ir::Expr elements;                                  ///< those of a row that are stored, as in EachRow
+  std::int64_t lanes = 0;                             ///< elements of a vector
   /// How often each function is called, where the code is more than caches hold: then one fetches the next.
   std::int64_t calls = 0;
   bool short_pieces = false;  ///< there is more of code or vectors than caches hold
@@ -102,6 +104,7 @@ class SumCoder {
   /// Columns of a table from `begin` to `end`.
   struct Sum {
     CodedSum what;
+    VectorRegisters vectors;
     ir::Linear first;  ///< where the first column of the table lies in the dense operand
     std::shared_ptr<const ir::EntryTable> table;
     std::shared_ptr<const std::vector<std::int64_t>>
@@ -129,9 +132,10 @@ class SumCoder {
   /// others nobody asks for, so the product may be done without it.
   Sum sum_of(const ir::Stmt& statement, const ir::Expr& guard = {}) const;
   const Sum& run(const ir::Stmt& stmt, const ir::Expr& guard = {});
-  bool is_nobody_behind(const ir::Buffer& sums, std::int64_t asked) const;
+  bool is_nobody_behind(const ir::Buffer& sums, std::int64_t asked, std::int64_t lanes) const;
   void name(Sum& sum, const CodedBlock* block, Begin begin);
   bool are_runs(const ir::Stmt& sums, std::int64_t most, const ir::Expr& guard);
+  const Sum& first_run(const ir::Stmt& sums);
   bool are_alike(const ir::Stmt& a, const ir::Stmt& b);
   std::optional<CodedBlock> either(const ir::If& choice);
   std::vector<Sum> pieces_of(const Sum& sum, std::int64_t most) const;

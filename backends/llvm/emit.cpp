@@ -252,7 +252,7 @@ void Emitter::call(const CodedSum& sum, const CodedNest& nest) {
       sum.name,
       llvm::FunctionType::get(builder_.getVoidTy(),
                               {pointer, pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false));
-  const ir::Expr elements = ir::maximum(ir::minimum(block.elements, capabilities_.coded.lanes()), 0);
+  const ir::Expr elements = ir::maximum(ir::minimum(block.elements, block.lanes), 0);
   llvm::Value* stored = builder_.CreateZExtOrTrunc(value(elements), builder_.getInt32Ty());
   stored = builder_.CreateSub(builder_.CreateShl(builder_.getInt32(1), stored), builder_.getInt32(1));
   ir::Expr number = 0;

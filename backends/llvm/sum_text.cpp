@@ -45,6 +45,10 @@ const char* instruction_of_read(DType dtype) {
   return dtype == DType::f16 ? "vcvtph2ps" : dtype == DType::bf16 ? "vpmovzxwd" : "vmovups";
 }
 
+const char* name_of_vectors(const VectorRegisters& registers) {
+  return registers.bytes == VectorRegisters::widest && !registers.halves ? "%zmm" : "%ymm";
+}
+
 /// Loads and stores of sums where a block has them, or in their array: of whole vectors, or, behind a
 /// question, of the elements in the mask in %edx.
 class SumsInMemory {
@@ -54,9 +58,10 @@ class SumsInMemory {
       : registers_(registers),
         wide_(registers.bytes == VectorRegisters::widest),
         masked_(block != nullptr && !block->is_array()),
+        vector_(name_of_vectors(registers)),
         register_of_(register_of),
         block_(block),
-        pointer_("%rsi", wide_ ? registers.bytes : 1, !masked_) {}
+        pointer_("%rsi", wide_ ? registers.lanes() * bytes_of_value : 1, !masked_) {}
 
   bool masked() const { return masked_; }
 
@@ -83,7 +88,6 @@ class SumsInMemory {
   }
 
   void each_row(std::string& text, bool stores, bool some) {
-    const char* const vector = wide_ ? "%zmm" : "%ymm";
     for (const auto& [element, number] : register_of_) {
       const std::int64_t at = block_ == nullptr ? element : block_->place_of(element);
       const std::string place = pointer_.operand(at * bytes_of_value, text);
@@ -93,9 +97,9 @@ class SumsInMemory {
       else if (some && !wide_)
         fmt::format_to(out, "vmaskmovps {}, %ymm{}, %ymm{}\n", place, of_mask(), number);
       else if (stores)
-        fmt::format_to(out, "vmovups {}{}, {}{}\n", vector, number, place, some ? "{%k1}" : "");
+        fmt::format_to(out, "vmovups {}{}, {}{}\n", vector_, number, place, some ? "{%k1}" : "");
       else
-        fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector, number, some ? "{%k1}{z}" : "");
+        fmt::format_to(out, "vmovups {}, {}{}{}\n", place, vector_, number, some ? "{%k1}{z}" : "");
     }
   }
 
@@ -103,6 +107,7 @@ class SumsInMemory {
 
   VectorRegisters registers_;
   bool wide_, masked_;
+  const char* vector_;
   const std::map<std::int64_t, std::int64_t>& register_of_;
   const CodedBlock* block_;
   Pointer pointer_;
@@ -114,11 +119,11 @@ class SumsInMemory {
 void SumCoder::write_products(const Sum& sum, const std::map<std::int64_t, std::int64_t>& register_of,
                               std::string& text, std::string& values) const {
   const bool wide = registers_.bytes == VectorRegisters::widest;
-  const char* const vector = wide ? "%zmm" : "%ymm";
+  const char* const vector = name_of_vectors(sum.vectors);
   const std::int64_t of_operand = registers_.sums(), of_value = of_operand + 1;
   const std::vector<std::int64_t>& places = *sum.places;
   // Moving on takes an instruction, which pays where it serves many vectors.
-  const std::int64_t of_reads = wide ? registers_.lanes() * sum.bytes_of_dense : 1;
+  const std::int64_t of_reads = wide ? sum.vectors.lanes() * sum.bytes_of_dense : 1;
   const bool near = (places[sum.end - 1] - places[sum.begin]) * sum.bytes_of_dense <
                     static_cast<std::int64_t>(sum.end - sum.begin) * of_reads * vectors_of_displacement;
   Pointer operand("%rdi", of_reads, near), value("%rax", wide ? bytes_of_value : 1, true);
@@ -135,7 +140,8 @@ void SumCoder::write_products(const Sum& sum, const std::map<std::int64_t, std::
       const std::int64_t row = register_of.at(sum.element_of(entry.row));
       fmt::format_to(std::back_inserter(values), ".long {}\n", std::bit_cast<std::uint32_t>(entry.value));
       if (wide)
-        fmt::format_to(out, "vfmadd231ps {}{{1to16}}, {}{}, {}{}\n", at, vector, of_operand, vector, row);
+        fmt::format_to(out, "vfmadd231ps {}{{1to{}}}, {}{}, {}{}\n", at, sum.vectors.lanes(), vector,
+                       of_operand, vector, row);
       else
         fmt::format_to(out, "vbroadcastss {}, {}{}\nvfmadd231ps {}{}, {}{}, {}{}\n", at, vector, of_value,
                        vector, of_value, vector, of_operand, vector, row);
@@ -149,7 +155,7 @@ void SumCoder::write_products(const Sum& sum, const std::map<std::int64_t, std::
 std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin begin) const {
   if (registers_.bytes == VectorRegisters::of_neon) return neon_text_of(sum, block, begin);
   const std::map<std::int64_t, std::int64_t> register_of = sum.registers();
-  SumsInMemory sums(registers_, register_of, block);
+  SumsInMemory sums(sum.vectors, register_of, block);
   std::string text = "leaq 1f(%rip), %rax\n", values;
   const auto out = std::back_inserter(text);
   if (begin == Begin::zero) {

@@ -20,7 +20,7 @@ inline int chosen_repeats(const TimingOptions& options, double one_seconds) {
 }
 
 /// As time_in_turns. A `Timer` has one contestant: it warms it up in prepare(), takes one sample() at a time,
-/// and has the result().
+/// where it has a return_to() after others had the device, and has the result().
 template <class Timer>
 std::vector<Timing> timed_in_turns(const Device& device, const std::vector<TimedLaunch>& contestants,
                                    const TimingOptions& options) {
@@ -33,8 +33,12 @@ std::vector<Timing> timed_in_turns(const Device& device, const std::vector<Timed
   const double limit = options.maximum_seconds * static_cast<double>(contestants.size());
   for (int round = 0; round < options.rounds; ++round) {
     if (round >= 3 && watch.seconds() > limit) break;
-    for (std::size_t i = 0; i < timers.size(); ++i)
-      timers[(i + static_cast<std::size_t>(round)) % timers.size()]->sample();
+    for (std::size_t i = 0; i < timers.size(); ++i) {
+      Timer& timer = *timers[(i + static_cast<std::size_t>(round)) % timers.size()];
+      if constexpr (requires { timer.return_to(); })
+        if (timers.size() > 1) timer.return_to();
+      timer.sample();
+    }
   }
   std::vector<Timing> timings;
   for (const auto& timer : timers) timings.push_back(timer->result());

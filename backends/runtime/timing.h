@@ -68,8 +68,9 @@ Timing time(const Device&, const Launch&, const TimingOptions& = {}, CallPlace =
 
 /// Times several contestants in one run: they are warmed up and prepared first, then every round takes one
 /// sample of each, beginning with another one each time, so that a clock or a neighbour that changes meets
-/// all of them alike. Timings in the order of the contestants; `maximum_seconds` counts for each. Errors as
-/// time().
+/// all of them alike. On a CPU, whose caches the others had meanwhile, a launch that does not count comes
+/// before each sample, unless caches are flushed. Timings in the order of the contestants; `maximum_seconds`
+/// counts for each. Errors as time().
 std::vector<Timing> time_in_turns(const Device& device,
                                   const std::vector<std::function<void(StreamHandle)>>& contestants,
                                   const TimingOptions& options = {}, CallPlace place = {});

@@ -19,6 +19,10 @@ OperandCopy operand_copy_of(const BufferRef& given, bool is_output, CopyOrder or
 template <class Each>
 std::vector<Each> in_order(std::vector<Each> dimensions, CopyOrder order) {
   if (order == CopyOrder::none) return dimensions;
+  if (order == CopyOrder::last_outermost) {
+    std::rotate(dimensions.begin(), dimensions.end() - 1, dimensions.end());
+    return dimensions;
+  }
   std::rotate(dimensions.begin(), dimensions.begin() + 1, dimensions.end());
   if (order == CopyOrder::first_innermost_last_outermost)
     std::rotate(dimensions.begin(), dimensions.end() - 2, dimensions.end() - 1);

@@ -45,6 +45,7 @@ enum class CopyOrder : std::uint8_t {
   none,                            ///< none: its rows alone begin elsewhere
   first_innermost,                 ///< [n, k] is [k, n], and [n, c, h, w] is [c, h, w, n]
   first_innermost_last_outermost,  ///< [n, h, w, c] is [c, h, w, n]
+  last_outermost,                  ///< [n, h, w, c] is [c, n, h, w]
 };
 
 /// An operand that the kernel does not read or write as the caller has it: it is copied by a launch of its

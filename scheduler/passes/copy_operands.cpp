@@ -158,35 +158,53 @@ Stmt rows_copied(const Sides& sides, const std::string& name) {
                        std::move(body));
 }
 
-/// A matrix by squares of vectors, which come to a tile by rows of one side and leave it by rows of the
-/// other: every line of both is read or written once, wherever rows that follow one another meet in a cache.
-/// What fills up the rows of an input's copy becomes zero.
+/// A matrix, or each line of images whose channels move, by squares of vectors, which come to a tile by rows
+/// of one side and leave it by rows of the other: every line of both is read or written once, wherever rows
+/// that follow one another meet in a cache. What fills up the rows of an input's copy becomes zero.
 Stmt squares_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
   constexpr std::int64_t side = 16;
   const std::string& name = each.given->name;
   const ir::BufferRef &from = each.is_output ? copy : each.given, &to = each.is_output ? each.given : copy;
+  const auto variable = [&](const std::string& part) { return ir::variable(name + part); };
+  // The caller has the two dimensions that change places behind all others, the copy around them.
+  const std::size_t others = each.given->shape.size() - 2;
+  std::vector<Expr> other;
+  for (std::size_t i = 0; i < others; ++i) other.push_back(variable(fmt::format(".other{}", i)));
+  const auto at = [&](const ir::BufferRef& buffer, const Expr& first, const Expr& second) {
+    std::vector<Expr> place = other;
+    place.insert(buffer == copy ? place.begin() : place.end(), first);
+    place.push_back(second);
+    return place;
+  };
+  const auto first_extent = [&](const ir::BufferRef& buffer) {
+    return buffer->shape[buffer == copy ? 0 : others];
+  };
   // The copy of an output may be wider than what is in it.
-  const Expr rows = from->shape[0], columns = to->shape[0], filled = to->shape[1];
-  const auto variable = [&](const char* part) { return ir::variable(name + part); };
+  const Expr rows = first_extent(from), columns = first_extent(to), filled = to->shape.back();
   const Expr down = variable(".down"), across = variable(".across"), row = variable(".row"),
              column = variable(".column");
   const auto tile = ir::make_tile(name + ".square", *from, ir::Scope::shared, {side, side});
   const Expr from_row = down * side + row, from_column = across * side + column;
   const Stmt zero = ir::store(tile, {row, column}, ir::constant(tile->dtype, 0));
   Stmt in = ir::if_then(from_column < columns,
-                        ir::store(tile, {row, column}, ir::load(from, {from_row, from_column})));
+                        ir::store(tile, {row, column}, ir::load(from, at(from, from_row, from_column))));
   in = ir::for_range(column, side, LoopKind::vectorized, -1, std::move(in));
   in = ir::if_then(from_row < rows, std::move(in),
                    ir::for_range(column, side, LoopKind::vectorized, -1, zero));
   in = ir::for_range(row, side, LoopKind::serial, -1, std::move(in));
-  Stmt out =
-      ir::if_then(from_row < filled, ir::store(to, {from_column, from_row}, ir::load(tile, {row, column})));
+  Stmt out = ir::if_then(from_row < filled,
+                         ir::store(to, at(to, from_column, from_row), ir::load(tile, {row, column})));
   out = ir::for_range(row, side, LoopKind::vectorized, -1, std::move(out));
   out = ir::if_then(from_column < columns, std::move(out));
   out = ir::for_range(column, side, LoopKind::serial, -1, std::move(out));
   Stmt body = ir::allocate(tile, ir::block({std::move(in), std::move(out)}));
   body = ir::for_range(across, ir::ceil_divide(columns, side), LoopKind::serial, -1, std::move(body));
-  return ir::for_range(down, ir::ceil_divide(filled, side), LoopKind::parallel, -1, std::move(body));
+  // Threads share lines of images, or rows of squares.
+  const auto kind_of = [&](bool is_last) { return is_last ? LoopKind::parallel : LoopKind::serial; };
+  body = ir::for_range(down, ir::ceil_divide(filled, side), kind_of(others == 0), -1, std::move(body));
+  for (std::size_t i = others; i-- > 0;)
+    body = ir::for_range(other[i], each.given->shape[i], kind_of(i + 1 == others), -1, std::move(body));
+  return body;
 }
 
 /// Element by element, of buffers of any rank.
@@ -236,9 +254,10 @@ ir::Program with_copies_inside(ir::Program program) {
     const auto in_body = std::ranges::find(program.buffers, each.given->name, &ir::Buffer::name);
     program.body = ir::replace_buffer(program.body, *in_body, copy);
     *in_body = each.given;
-    const bool is_matrix = each.given->shape.size() == 2 && each.order != ir::CopyOrder::none;
+    const bool of_squares = each.order == ir::CopyOrder::last_outermost ||
+                            (each.given->shape.size() == 2 && each.order != ir::CopyOrder::none);
     (each.is_output ? behind : ahead)
-        .push_back(is_matrix ? squares_copied(each, copy) : elements_copied(each, copy));
+        .push_back(of_squares ? squares_copied(each, copy) : elements_copied(each, copy));
   }
   ahead.push_back(program.body);
   std::ranges::move(behind, std::back_inserter(ahead));

@@ -143,7 +143,11 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
     record.target.gpu = device->model;
     record.target.multiprocessors = device->multiprocessors;
     // Kernels of the CPU take every core unless they are told otherwise, and trials are not.
-    if (measure == "cpu") record.target.threads = device->logical_cores;
+    if (measure == "cpu") {
+      record.target.threads = device->logical_cores;
+      record.target.first_cache = target.first_cache_bytes;
+      record.target.second_cache = target.second_cache_bytes;
+    }
     if (device->driver_version > 0) record.toolchain["driver"] = std::to_string(device->driver_version);
   }
   record.toolchain["weft"] = weft_version();

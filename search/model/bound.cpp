@@ -21,7 +21,7 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
 KnobValues filled_point(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                         const Target& target) {
   const Recipe* const known = recipe_named(recipe);
-  if (known == nullptr || known->filled == nullptr || !target.is_gpu()) return point;
+  if (known == nullptr || known->filled == nullptr || known->of_cpus == target.is_gpu()) return point;
   return asked(*known, "filled", [&] { return known->filled(problem, point, target); });
 }
 

@@ -237,8 +237,9 @@ double expected_time(const ProblemSummary& problem, const Format& format, std::s
   const double apart = time_of_copying_apart(problem, recipe, ceilings);
   const double modelled = time_of_copying(problem, recipe, ceilings) - apart +
                           usual_error_of_bound(problem, format, recipe, point, target) * bound.microseconds;
-  return apart + cost_of_layout(problem, recipe) * modelled *
-                     times->correction({seen_by(recipe, problem), format, recipe, point, bound, modelled});
+  return apart +
+         cost_of_layout(problem, recipe) * modelled *
+             times->correction({seen_by(recipe, problem), format, recipe, point, bound, modelled, target});
 }
 
 std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, const Format& format,

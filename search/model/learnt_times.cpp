@@ -98,7 +98,7 @@ double stride(const KernelOutline& kernel) {
 }
 
 using Outline = const KernelOutline&;
-constexpr std::array<Number, 33> of_problem{{
+constexpr std::array<Number, 34> of_problem{{
     {"m", [](Outline kernel) { return logarithm(kernel.problem.m); }},
     {"k", [](Outline kernel) { return logarithm(kernel.problem.k); }},
     {"n", [](Outline kernel) { return logarithm(kernel.problem.n); }},
@@ -149,6 +149,7 @@ constexpr std::array<Number, 33> of_problem{{
      }},
     {"bound", [](Outline kernel) { return std::log2(kernel.bound.microseconds); }},
     {"modelled", [](Outline kernel) { return std::log2(kernel.modelled); }},
+    {"second_cache", [](Outline kernel) { return logarithm(kernel.target.second_cache_bytes); }},
 }};
 
 constexpr std::string_view of_part = "part:", of_recipe = "recipe:", of_format = "format:", of_knob = "knob:";

@@ -23,11 +23,12 @@ struct KernelOutline {
   const KnobValues& point;
   const Bound& bound;
   double modelled = 0;  ///< microseconds, what is corrected
+  const Target& target;
 };
 
-/// What trees may ask of a kernel, by name: sizes by their logarithm, "part:L2" a part of the bound over the
-/// whole, "recipe:shfl_bw" and "format:csr" 1 or 0, "knob:tile_m" the logarithm of a knob and one more; -1
-/// for one that the point does not have.
+/// What trees may ask of a kernel and of the CPU it is for, by name: sizes by their logarithm, "part:L2" a
+/// part of the bound over the whole, "recipe:shfl_bw" and "format:csr" 1 or 0, "knob:tile_m" the logarithm of
+/// a knob and one more; -1 for one that the point does not have.
 class KernelNumbers {
  public:
   KernelNumbers() = default;
@@ -72,8 +73,8 @@ LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 /// h200_short_search_2, h200_drawn_search, h200_short_search, h200_drawn_search_2, h200_full_search,
 /// h200_narrow_tiles, h200_few_columns_trials and h200_image_search. Read once.
 const LearntTimes& shipped_times();
-/// Of CPUs with AVX-512, one thread: likewise, by
-///     learn_times cpu_search.jsonl --target x86-64-v4 --trees 250 --height 5 --rate 0.1
+/// Of CPUs with AVX-512, one thread, which the size of their second caches tells apart: likewise, by
+///     learn_times cpu_search_2.jsonl cpu_search.jsonl --target x86-64-v4 --trees 600 --height 6 --rate 0.08
 const LearntTimes& shipped_cpu_times();
 
 }  // namespace weft

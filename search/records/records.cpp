@@ -57,6 +57,8 @@ Json json_of_target(const Record::Target& target) {
   if (target.shared_bytes > 0) json["smem_optin"] = target.shared_bytes;
   if (target.multiprocessors > 0) json["sms"] = target.multiprocessors;
   if (target.threads > 0) json["threads"] = target.threads;
+  if (target.first_cache > 0) json["first_cache"] = target.first_cache;
+  if (target.second_cache > 0) json["second_cache"] = target.second_cache;
   return json;
 }
 
@@ -174,6 +176,8 @@ void read_target(const JsonFields& fields, Record::Target& target) {
   fields.read("sms", target.multiprocessors, 0, most);
   fields.read("smem_optin", target.shared_bytes, std::int64_t{0});
   fields.read("threads", target.threads, 0, most);
+  fields.read("first_cache", target.first_cache, std::int64_t{0});
+  fields.read("second_cache", target.second_cache, std::int64_t{0});
 }
 
 Record read_record(const Json& json, const JsonOrigin& origin) {

@@ -93,6 +93,7 @@ struct Record {
     int multiprocessors = 0;
     std::int64_t shared_bytes = 0;  ///< that a block can have
     int threads = 0;  ///< threads of a CPU; 0 where the record does not say, which is a machine of its own
+    std::int64_t first_cache = 0, second_cache = 0;  ///< bytes, of a core; 0 where the record does not say
   } target;
   std::map<std::string, std::string> toolchain;  ///< "weft", "llvm", "ptxas", "driver": versions
   /// The flags that name the problem to `weft`, so that it can be made again: "weights" is a path. Of a layer

@@ -225,7 +225,22 @@ TEST(CpuCode, ImagesInPaddedCopiesHaveSumsOfTheirOwn) {
     const Schedule schedule = cpu_code(convolution_algorithm(convolution, DType::f32),
                                        packed(filters_of(convolution)), with_vectors(64));
     const Kernel kernel = test::expect_exact_on_cpu(schedule, {.processor = "x86-64-v4"});
-    EXPECT_THAT(kernel.assembly(), HasSubstr("{1to16}, %zmm31, %zmm0"));
+    // Seven pixels of a line are less than half a register.
+    EXPECT_THAT(kernel.assembly(),
+                HasSubstr(stride == 1 ? "{1to16}, %zmm31, %zmm0" : "{1to8}, %ymm31, %ymm0"));
+  }
+}
+
+TEST(CpuCode, VectorsOfHalfARegister) {
+  if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
+  for (const auto& [dtype, inner] : {std::pair{DType::f32, 57}, {DType::f16, 57}, {DType::bf16, 9}}) {
+    for (const std::int64_t columns : {16, 20, 57, 131}) {
+      const Schedule schedule =
+          cpu_code(spmm_algorithm(70, inner, columns, dtype), packed(weights_of(70, inner, dtype)),
+                   with_vectors(64), {.lanes = 8});
+      const Kernel kernel = test::expect_exact_on_cpu(schedule, {.processor = "x86-64-v4"});
+      EXPECT_TRUE(kernel.assembly().find("{1to8}, %ymm31, %ymm") != std::string::npos);
+    }
   }
 }
 
@@ -324,6 +339,10 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
   EXPECT_THAT(reason(product, weights, formats::csr(), cpu(), {.rows = 32}), HasSubstr("rows = 32"));
   EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(64), {.columns = 24}),
               HasSubstr("a multiple of 16"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(64), {.lanes = 4}),
+              HasSubstr("lanes = 4"));
+  EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(32), {.lanes = 4}),
+              HasSubstr("lanes = 4"));
   const Convolution narrow{.batch = 1, .channels = 3, .filters = 40, .image = {5, 5}, .filter = {3, 3}};
   EXPECT_THAT(
       reason(convolution_algorithm(narrow, DType::f32), weights_of(40, 27), formats::csr(), with_vectors(64)),

@@ -202,6 +202,34 @@ TEST(Transpose, RecipesOfCpusBeginWithIt) {
   for (const std::int64_t columns : {1, 16, 63, 130}) expect_right(s, columns);
 }
 
+/// On a CPU vectors are of pixels: channels that lie beside one another become the outermost dimension where
+/// lines are long.
+TEST(Transpose, RecipesOfCpusHaveChannelsOutermost) {
+  const Target cpu = target_named("cpu");
+  for (const std::int64_t pixels : {7, 25, 33}) {
+    for (const std::int64_t stride : {1, 2}) {
+      const Convolution of_images{.batch = 3,
+                                  .channels = 21,
+                                  .filters = 37,
+                                  .image = {6, pixels},
+                                  .filter = {3, 3},
+                                  .pad = {1, 1},
+                                  .stride = {stride, stride},
+                                  .layout = ImageLayout::nhwc};
+      const Algorithm algorithm = convolution_algorithm(of_images, DType::f32, {.bias = true});
+      const auto weights = std::make_shared<const SparseTensor>(
+          pack(synthetic_layer({.rows = 37, .columns = 9 * 21, .sparsity = 0.8, .seed = 6}), formats::csr()));
+      std::vector<Schedule> schedules{cpu_rows(algorithm, weights, cpu)};
+      if (cpu.vector_bytes >= 32) schedules.push_back(cpu_code(algorithm, weights, cpu));
+      for (const Schedule& s : schedules) {
+        EXPECT_EQ(s.steps()[0].cpp() == ".transpose(\"B\")", pixels > 7);
+        EXPECT_EQ(s.steps()[1].cpp() == ".transpose(\"C\")", pixels > 7 && stride == 1);
+        expect_right(s, 0);
+      }
+    }
+  }
+}
+
 /// A thread a column, of rows that are filled up.
 Schedule by_aligned_columns(const Algorithm& algorithm, const Sizes& sizes, DType dtype) {
   Schedule s = schedule(algorithm, weights_in("csr", sizes, dtype), target_named("sm_80"));

@@ -41,8 +41,9 @@ struct Measured {
   KnobValues point;
   Bound bound;
   double modelled = 0, microseconds = 0;
+  Target target;
 
-  KernelOutline outline() const { return {problem, format, recipe, point, bound, modelled}; }
+  KernelOutline outline() const { return {problem, format, recipe, point, bound, modelled, target}; }
 };
 
 Algorithm images_of(const Json& image, DType dtype) {
@@ -67,6 +68,7 @@ double without_copies(double all, double copying) {
 
 Measured measured_of(const Json& line, const Target& target) {
   Measured kernel;
+  kernel.target = target;
   kernel.id = line.at("id");
   kernel.recipe = line.at("recipe");
   kernel.format = parse_format(line.at("format").get<std::string>());
@@ -125,8 +127,16 @@ std::optional<Algorithm> algorithm_of(const Record& record) {
   return spmm_algorithm(problem.m, problem.k, Extent(problem.n), problem.dtype);
 }
 
+/// With the caches of the processor that measured.
+Target measured_on(const Record& record, Target target) {
+  if (record.target.first_cache > 0) target.first_cache_bytes = record.target.first_cache;
+  if (record.target.second_cache > 0) target.second_cache_bytes = record.target.second_cache;
+  return target;
+}
+
 /// A right trial of `weft tune` of a convolution, or of a product whose operands are rows of N columns.
-std::optional<Measured> measured_of(const Record& record, const Target& target) {
+std::optional<Measured> measured_of(const Record& record, const Target& of_all) {
+  const Target target = measured_on(record, of_all);
   std::optional<double> time = record.time_of_correct();
   // Other processes of a CPU take their share of a median.
   if (time && !target.is_gpu() && record.microseconds->minimum > 0) time = record.microseconds->minimum;
@@ -135,6 +145,7 @@ std::optional<Measured> measured_of(const Record& record, const Target& target) 
   const std::optional<Algorithm> algorithm = algorithm_of(record);
   if (!algorithm) return std::nullopt;
   Measured kernel;
+  kernel.target = target;
   kernel.id = record.problem_key();
   kernel.recipe = record.recipe;
   kernel.format = parse_format(record.pattern.kind);

@@ -19,18 +19,20 @@ constexpr std::int64_t most_rows_of_block = VectorRegisters{VectorRegisters::wid
 constexpr auto cpu_code_list = list_of(
     knob_of<&CpuCode::rows>("rows", most_rows_of_block), knob_of<&CpuCode::columns>("columns", most_tile),
     knob_of<&CpuCode::lines>("lines", most_tile), knob_of<&CpuCode::copy>("copy", 1, 1, copies_of_code),
-    knob_of<&CpuCode::threads>("threads", 1, 1, sharers_of_code));
+    knob_of<&CpuCode::threads>("threads", 1, 1, sharers_of_code),
+    knob_of<&CpuCode::lanes>("lanes", VectorRegisters{VectorRegisters::widest}.lanes()));
 
 using namespace bounds;
 
 /// What the code of a point goes through.
 CodeWork work_of(const ProblemSummary& problem, const CpuCode& code, const Target& target) {
-  if (problem.of_images != nullptr) return work_of(*problem.of_images, code, target);
-  const std::int64_t lanes = registers_of(target).lanes();
+  if (problem.of_images != nullptr) return work_of(in_kernel_order(*problem.of_images), code, target);
+  const std::int64_t lanes = code.lanes > 0 ? code.lanes : registers_of(target).lanes();
   return {
       .vectors = static_cast<double>(ceil_divide(problem.n, lanes)),
       .groups = static_cast<double>(ceil_divide(problem.n, code.columns)),
-      .copied = static_cast<double>(problem.k * code.columns) * static_cast<double>(size_of(problem.dtype))};
+      .copied = static_cast<double>(problem.k * code.columns) * static_cast<double>(size_of(problem.dtype)),
+      .halves = lanes < registers_of(target).lanes()};
 }
 
 /// How much longer loads of copies take that do not stay in the first caches: more for each doubling, and
@@ -51,19 +53,20 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
                        const Ceilings& ceilings) {
   constexpr double cycles_of_entry = 0.8, cycles_of_load = 1.85, cycles_of_sum = 2.5, bytes_of_entry = 12;
   constexpr double cycles_of_widening = 1, cycles_of_result = 4;
-  constexpr double of_copied = 1.4, of_cached_code = 0.2;  // times as long
+  constexpr double of_copied = 1.4, of_cached_code = 0.2, of_half_vector = 0.75;  // times as long
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t columns = std::min(filled_up(problem.n, lanes), 8 * lanes);
-  const CodeWork work = work_of(
-      problem,
-      {.columns = number_of_knob(point, "columns", columns), .lines = number_of_knob(point, "lines", 1)},
-      target);
+  const CodeWork work = work_of(problem,
+                                {.columns = number_of_knob(point, "columns", columns),
+                                 .lines = number_of_knob(point, "lines", 1),
+                                 .lanes = number_of_knob(point, "lanes", 0)},
+                                target);
   const std::int64_t rows =
       number_of_knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, registers_of(target).sums()));
   const auto blocks = static_cast<double>(ceil_divide(problem.m, rows));
   const double empty = std::pow(1 - problem.density(), static_cast<double>(rows));
   const double kept = blocks * static_cast<double>(problem.k) * (1 - empty);
-  const double cycle = 1e6 / ceilings.cycles_a_second;
+  const double cycle = (work.halves ? of_half_vector : 1) * 1e6 / ceilings.cycles_a_second;
   const auto stored = static_cast<double>(problem.stored);
   const auto second_cache = static_cast<double>(target.second_cache_bytes);
   const double code = stored * bytes_of_entry;
@@ -100,7 +103,14 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t width = nest.width == 0 ? 8 * lanes : filled_up(nest.width, lanes);
   std::set<std::int64_t> rows{chosen.rows, ceil_divide(chosen.rows, 2)}, columns{chosen.columns},
-      lines{chosen.lines};
+      lines{chosen.lines}, lanes_of_vectors{chosen.lanes, lanes};
+  // Vectors of half a register where they leave less of the last one idle.
+  const std::int64_t half = lanes / 2;
+  if (registers_of(target).with_lanes(half).halves && nest.width > 0 &&
+      filled_up(nest.width, half) < filled_up(nest.width, lanes)) {
+    lanes_of_vectors.insert(half);
+    columns.insert(std::min(filled_up(nest.width, half), 15 * half));
+  }
   if (nest.lines.empty()) {
     for (const std::int64_t panels : {1, 2, 4, 8, 16}) columns.insert(std::min(width, panels * lanes));
   } else {
@@ -113,15 +123,25 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
                    {"columns", {columns.begin(), columns.end()}},
                    {"lines", {lines.begin(), lines.end()}},
                    {"copy", copies},
-                   {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}}};
+                   {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}},
+                   {"lanes", {lanes_of_vectors.begin(), lanes_of_vectors.end()}}};
+  Conditions list;
+  if (lanes_of_vectors.size() > 1)
+    list.divides("whole vectors", "columns of a panel that whole vectors divide", v("lanes"), v("columns"));
   if (copies.size() > 1) {
-    Conditions list;
     list.where(ir::equal(v("copy"), number_of(CpuCopy::none)));
     list.divides("whole panels", "columns of a panel in place that divide those of the operand", v("columns"),
                  width);
-    choices.limits = list.take();
   }
+  choices.limits = list.take();
   return choices;
+}
+
+/// Trials of before there were halves had whole vectors.
+KnobValues filled_code(const ProblemSummary& /*problem*/, const KnobValues& point, const Target& target) {
+  KnobValues filled = point;
+  filled.try_emplace("lanes", registers_of(target).lanes());
+  return filled;
 }
 
 std::optional<KnobValues> choose_code(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
@@ -153,6 +173,7 @@ Recipe cpu_code_recipe() {
       .why_not = why_not_in_order<why_no_code>,
       .choices = choices_in_order<choices_of_code>,
       .choose = choice_in_order<choose_code>,
+      .filled = filled_code,
       .write = written<CpuCode, cpu_code, cpu_code_knobs>,
       .time = time_of_cpu_code,
   };

@@ -58,10 +58,7 @@ bool is_matrix(const CpuNest& nest) {
 class CodeSteps {
  public:
   CodeSteps(Schedule schedule, const CpuNest& nest, const CpuCode& knobs)
-      : schedule_(std::move(schedule)),
-        nest_(nest),
-        knobs_(knobs),
-        lanes_(registers_of(schedule_.target()).lanes()) {}
+      : schedule_(std::move(schedule)), nest_(nest), knobs_(knobs), lanes_(knobs.lanes) {}
 
   Schedule operator()() && {
     require_sum(schedule_);
@@ -138,13 +135,20 @@ std::int64_t bytes_of_lines(const Algorithm& algorithm, const CpuNest& nest, std
   return bytes;
 }
 
-/// As many as half of the second cache holds.
-std::int64_t most_lines(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
+/// As many as three quarters of the second cache hold.
+std::int64_t most_lines(const Algorithm& algorithm, const CpuNest& nest, std::int64_t lanes,
+                        const Target& target) {
+  const std::int64_t held = target.second_cache_bytes / 4 * 3;
   std::int64_t most = nest.height;
-  while (most > 1 &&
-         bytes_of_lines(algorithm, nest, most, registers_of(target).lanes()) > target.second_cache_bytes / 2)
-    --most;
+  while (most > 1 && bytes_of_lines(algorithm, nest, most, lanes) > held) --most;
   return most;
+}
+
+/// Half of a register where all that there is fits into it.
+std::int64_t chosen_lanes(const CpuNest& nest, const Target& target) {
+  const std::int64_t all = registers_of(target).lanes();
+  const bool has_halves = registers_of(target).with_lanes(all / 2).halves;
+  return has_halves && nest.width > 0 && nest.width <= all / 2 ? all / 2 : all;
 }
 
 /// Threads that share columns all read the code, those that share rows all read the copies, which one of them
@@ -163,7 +167,7 @@ bool is_code_less(const Algorithm& algorithm, const CpuNest& nest, std::int64_t 
 bool stays_in_place(const Algorithm& algorithm, const CpuNest& nest, const CpuCode& knobs,
                     const Target& target) {
   constexpr std::int64_t few_blocks = 4;
-  const std::int64_t columns = std::max(registers_of(target).lanes(), knobs.columns);
+  const std::int64_t columns = std::max(knobs.lanes, knobs.columns);
   return is_matrix(nest) && is_read_in_place(algorithm, nest, target) && nest.width % columns == 0 &&
          ceil_divide(extent_of(algorithm, nest.rows).value, knobs.rows) <= few_blocks;
 }
@@ -184,9 +188,15 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
             "with AVX2, AVX-512 or NEON; else cpu_rows or default_schedule(algorithm, weights, target)",
             most_baked_entries_of_cpu));
   const CpuNest nest = cpu_nest(seen, weights->format(), target);
+  const VectorRegisters registers = registers_of(target);
+  if (knobs.lanes != 0 && knobs.lanes != registers.lanes() && !registers.with_lanes(knobs.lanes).halves)
+    throw UserError(
+        "knobs of cpu_code do not fit the processor", algorithm.text(),
+        fmt::format("lanes = {}", knobs.lanes),
+        fmt::format("{}, the elements of its vectors, or with AVX-512 half as many", registers.lanes()));
   if (has_lines(nest))
     IdleKnobs(algorithm.text(), "an image whose lines are copied")
-        .refuse(knobs.columns > registers_of(target).lanes() ? knobs.columns : 0, "columns",
+        .refuse(knobs.columns > registers.lanes() ? knobs.columns : 0, "columns",
                 "lines in its place, or a product");
   else
     IdleKnobs(algorithm.text(), "columns that are copied")
@@ -201,11 +211,10 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
         "knobs of cpu_code exclude one another", algorithm.text(),
         fmt::format("copy = none, columns = {} of {}", chosen.columns, nest.width),
         "columns that leave no rest, which the code would ask for at each vector; or copy = panel");
-  if (chosen.columns % registers_of(target).lanes() != 0)
-    throw UserError(
-        "knobs of cpu_code do not fit the processor", algorithm.text(),
-        fmt::format("columns = {}", chosen.columns),
-        fmt::format("a multiple of {}, the elements of its vectors", registers_of(target).lanes()));
+  if (chosen.columns % chosen.lanes != 0)
+    throw UserError("knobs of cpu_code do not fit the processor", algorithm.text(),
+                    fmt::format("columns = {}", chosen.columns),
+                    fmt::format("a multiple of {}, the elements of its vectors", chosen.lanes));
   return with_recipe_named(cpu_code_needs.name, given, [&] {
     return CodeSteps(ordered_schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
   });
@@ -238,8 +247,9 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
 
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
                    std::int64_t entries, const Target& target) {
-  const std::int64_t lanes = registers_of(target).lanes();
   CpuCode chosen = knobs;
+  if (chosen.lanes == 0) chosen.lanes = chosen_lanes(nest, target);
+  const std::int64_t lanes = chosen.lanes;
   if (chosen.rows == 0)
     chosen.rows = evenly(extent_of(algorithm, nest.rows).value, registers_of(target).sums());
   if (chosen.copy == CpuCopy::chosen)
@@ -252,7 +262,8 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
                                              !is_code_less(algorithm, nest, entries, target));
   const std::int64_t sharers = by_rows ? 1 : threads;
   if (chosen.lines == 0)
-    chosen.lines = has_lines(nest) ? evenly(nest.height, most_lines(algorithm, nest, target), sharers) : 1;
+    chosen.lines =
+        has_lines(nest) ? evenly(nest.height, most_lines(algorithm, nest, lanes, target), sharers) : 1;
   const std::int64_t panels = nest.width == 0 ? most_panels : ceil_divide(nest.width, lanes);
   if (has_lines(nest)) {
     chosen.columns = std::max(chosen.columns, lanes);
@@ -277,19 +288,22 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
 
 CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& target) {
   const CpuNest nest = cpu_nest(images, formats::csr(), target);
-  const std::int64_t lanes = registers_of(target).lanes();
+  const std::int64_t lanes = code.lanes > 0 ? code.lanes : chosen_lanes(nest, target);
+  const bool halves = lanes < registers_of(target).lanes();
   const auto others = static_cast<double>(times_of_others(images, nest));
   const std::int64_t width = std::max<std::int64_t>(1, nest.width);
   const auto vectors = static_cast<double>(ceil_divide(width, lanes));
   if (!has_lines(nest))
     return {.vectors = others * vectors,
             .groups = others * static_cast<double>(ceil_divide(width, code.columns)),
-            .copied = static_cast<double>(summed(images) * code.columns * bytes_of_dense(images))};
+            .copied = static_cast<double>(summed(images) * code.columns * bytes_of_dense(images)),
+            .halves = halves};
   return {.vectors = others * static_cast<double>(nest.height) * vectors,
           .groups = others * static_cast<double>(ceil_divide(nest.height, code.lines)),
           .copied = static_cast<double>(bytes_of_lines(images, nest, code.lines, lanes)),
           .of_lines = true,
-          .apart = has_results_apart(images, nest)};
+          .apart = has_results_apart(images, nest),
+          .halves = halves};
 }
 
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

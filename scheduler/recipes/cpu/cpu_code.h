@@ -18,6 +18,7 @@ struct CpuCode {
   std::int64_t lines = 0;          ///< lines of an image that are copied at a time, in place of columns
   CpuCopy copy = CpuCopy::chosen;  ///< panel, or none: a product's columns stay where they lie
   CpuThreads threads = CpuThreads::chosen;
+  std::int64_t lanes = 0;  ///< elements of a vector: all of a register's, or half of an AVX-512 register's
 };
 
 /// They by name.
@@ -36,7 +37,8 @@ Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
                   const CpuCode& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})
 WEFT_KNOB_REFUSED(
-    cpu_code, ".rows, .columns, .lines, .copy and .threads in this order, such as {.rows = 8, .columns = 64}")
+    cpu_code,
+    ".rows, .columns, .lines, .copy, .threads and .lanes in this order, such as {.rows = 8, .columns = 64}")
 
 /// The knobs with those that are 0 chosen, for so many stored entries.
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
@@ -49,6 +51,7 @@ struct CodeWork {
   double copied = 0;      ///< bytes of one group
   bool of_lines = false;  ///< groups are lines of an image
   bool apart = false;     ///< results that are one vector lie apart
+  bool halves = false;    ///< vectors are of half a register
 };
 /// Of a convolution whose sizes are known, with no knob left out.
 CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& target);

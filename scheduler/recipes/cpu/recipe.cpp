@@ -39,7 +39,7 @@ RowsWork work_of(const ProblemSummary& problem, const CpuRows& rows, const Targe
                 .panel = static_cast<double>(problem.k * rows.panel) * bytes,
                 .in_windows = problem.convolution};
   if (problem.of_images == nullptr) return work;
-  const Algorithm& images = *problem.of_images;
+  const Algorithm images = in_kernel_order(*problem.of_images);
   const CpuNest nest = cpu_nest(images, formats::csr(), target);
   if (nest.width == 0 || nest.vectors.empty()) return work;
   auto walks = static_cast<double>(times_of_others(images, nest));

@@ -1,3 +1,4 @@
+#include <weft/scheduler/program/channels.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -84,6 +85,23 @@ std::vector<std::string> operands_across(const Algorithm& algorithm) {
   return names;
 }
 
+std::vector<std::string> images_across(const Algorithm& algorithm) {
+  // Shorter lines do not fill the squares that they are transposed by (docs/measurements/cpu.md).
+  constexpr std::int64_t least_pixels = 24;
+  std::vector<std::string> names;
+  const auto add = [&](const TensorAccess& access) {
+    const Operand& operand = algorithm.operands[access.operand];
+    if (operand.storage == Storage::sparse || !operand.strides.empty() ||
+        !ends_with_channels(algorithm, access))
+      return;
+    const Extent line = operand.shape[operand.shape.size() - 2];
+    if (line.is_static() && line.value >= least_pixels) names.push_back(operand.name);
+  };
+  for (const TensorAccess& factor : algorithm.factors) add(factor);
+  if (!algorithm.reads_output()) add(algorithm.output);
+  return names;
+}
+
 std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
   const std::string& output = algorithm.operands[algorithm.output.operand].name;
   if (transposes_images(algorithm)) return {algorithm.operands[dense_operand(algorithm)].name, output};
@@ -94,6 +112,13 @@ std::vector<std::string> operands_to_transpose(const Algorithm& algorithm) {
 }
 
 Algorithm in_kernel_order(Algorithm algorithm) {
+  for (const std::string& name : images_across(algorithm)) {
+    const auto turn = [&](auto& dimensions) { std::ranges::rotate(dimensions, dimensions.end() - 1); };
+    for (TensorAccess& factor : algorithm.factors)
+      if (algorithm.operands[factor.operand].name == name) turn(factor.indices);
+    if (algorithm.operands[algorithm.output.operand].name == name) turn(algorithm.output.indices);
+    turn(std::ranges::find(algorithm.operands, name, &Operand::name)->shape);
+  }
   for (const std::string& name : operands_across(algorithm)) {
     const auto turn = [&](TensorAccess& access) {
       if (algorithm.operands[access.operand].name == name) std::ranges::reverse(access.indices);
@@ -172,6 +197,7 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
   Schedule schedule(std::move(algorithm), std::move(weights), target);
   if (!target.is_gpu()) {
     for (const std::string& name : operands_across(schedule.algorithm())) schedule.transpose(name);
+    for (const std::string& name : images_across(schedule.algorithm())) schedule.transpose(name);
     return schedule;
   }
   const Algorithm& given = schedule.algorithm();

@@ -36,7 +36,11 @@ bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights
 /// vectors are of columns.
 std::vector<std::string> operands_across(const Algorithm& algorithm);
 
-/// The product as a CPU's kernel sees it then: B [k, n] and C [m, n].
+/// The operands of a convolution with long lines whose channels lie beside one another, [n, h, w, c], which a
+/// CPU's kernel has as [c, n, h, w]: its vectors are of pixels.
+std::vector<std::string> images_across(const Algorithm& algorithm);
+
+/// The product as a CPU's kernel sees it then: B [k, n] and C [m, n]; images with their channels outermost.
 Algorithm in_kernel_order(Algorithm algorithm);
 
 /// The loops of gathered_product() in the order in which their elements lie once operands are transposed.

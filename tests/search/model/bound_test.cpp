@@ -394,7 +394,7 @@ double on_cpu(const ProblemSummary& problem, const char* recipe, const KnobValue
 TEST(TimesOnACpu, AVectorThatIsNotFullTakesAsLongAsAFullOne) {
   const ProblemSummary narrow = images(8, 8, ImageLayout::nchw), wide = images(16, 2, ImageLayout::nchw);
   ASSERT_EQ(narrow.n, wide.n);
-  EXPECT_GT(on_cpu(narrow, "cpu_code", {{"rows", 16}, {"columns", 16}, {"lines", 8}}),
+  EXPECT_GT(on_cpu(narrow, "cpu_code", {{"rows", 16}, {"columns", 16}, {"lines", 8}, {"lanes", 16}}),
             1.5 * on_cpu(wide, "cpu_code", {{"rows", 16}, {"columns", 16}, {"lines", 16}}));
   const KnobValues lines{{"panel", 16}, {"rows", 4}, {"groups", 1}, {"copy", 3}};
   EXPECT_GT(on_cpu(narrow, "cpu_rows", lines), 1.5 * on_cpu(wide, "cpu_rows", lines));

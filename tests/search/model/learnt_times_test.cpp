@@ -71,7 +71,9 @@ struct Example {
   KnobValues point{{"tile_m", 64}, {"groups", 1}};
   Bound bound = bound_of(problem, "shfl_bw", point, target_named("sm_90a"));
 
-  KernelOutline outline() const { return {problem, format, "shfl_bw", point, bound, 8}; }
+  KernelOutline outline() const {
+    return {problem, format, "shfl_bw", point, bound, 8, target_named("sm_90a")};
+  }
 };
 
 TEST(KernelNumbers, AreAskedForByName) {
