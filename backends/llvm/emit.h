@@ -124,6 +124,8 @@ class Emitter {
   llvm::Value* pointer_of_run(const ir::Buffer& buffer, const ir::Expr& logical);
   // emit_execute.cpp
   void of(const ir::Execute& s);
+  // emit_square.cpp
+  bool square_across(const ir::For& columns);
   // emit_product.cpp
   void of(const ir::SparseProduct& s);
   const TableArrays& arrays_of(const ir::EntryTable& table, std::size_t coordinates);

@@ -65,7 +65,8 @@ void Emitter::of(const ir::For& s) {
       // Threads do not start threads: the loops inside are run by the one that meets them.
       if (capabilities_.gpu || frame_.is_worker) return serial_loop(s, false);
       return parallel_loop(s);
-    default: return serial_loop(s, false);
+    default:
+      if (!square_across(s)) serial_loop(s, false);
   }
 }
 

@@ -24,7 +24,8 @@ std::int64_t elements_of_vector(const Buffer& buffer) {
 OperandCopy operand_copy_of(const BufferRef& given, bool is_output, CopyOrder order) {
   std::vector<Expr> shape = in_order(given->shape, order);
   const std::int64_t width = elements_of_vector(*given);
-  shape.back() = ceil_divide(shape.back(), width) * width;
+  // Lines of images stay behind one another, so that they can be one.
+  if (order != CopyOrder::last_outermost) shape.back() = ceil_divide(shape.back(), width) * width;
   auto ordered = std::make_shared<Buffer>(*make_buffer(given->name, given->dtype, Scope::global,
                                                        given->access, std::move(shape), given->non_negative));
   ordered->tensor = given->tensor;

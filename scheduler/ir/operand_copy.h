@@ -13,7 +13,8 @@
 namespace weft::ir {
 
 /// The operand in another order, its innermost dimension filled up, so that rows begin at multiples of 16
-/// bytes: an input's with zeros, an output's with anything.
+/// bytes: an input's with zeros, an output's with anything. Where channels alone become the outermost
+/// dimension, nothing is filled up.
 OperandCopy operand_copy_of(const BufferRef& given, bool is_output, CopyOrder order);
 /// What stands in the order of the caller's dimensions, in that of the kernel's.
 template <class Each>

@@ -37,7 +37,8 @@ constinit const StepKind transpose{
         "[b, h, w, c] are read as [c, h, w, b], on a CPU [b, h, w, c] as [c, b, h, w]. A launch of its own "
         "copies it, ahead of the kernel or, of an "
         "output, behind it, by tiles in shared memory, to or from memory that the caller lends; on a CPU "
-        "loops do, by squares of 16 elements. There rows are filled up to multiples of 16 bytes, so that "
+        "loops do, by squares of 16 elements. There rows of matrices are filled up to multiples of 16 bytes, "
+        "so that "
         "vectors of any of them are aligned. Worth it where neighbouring threads, or elements of a vector, "
         "would be read from places that lie apart: what is read so is read once for every 32 bytes of memory "
         "around it.",

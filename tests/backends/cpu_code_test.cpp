@@ -9,6 +9,7 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
@@ -156,7 +157,8 @@ TEST(CpuCode, ConvolutionsOfOddSizes) {
       const auto weights = packed(filters_of(convolution));
       if (!why_no_cpu_code(algorithm, weights->format(), 1, cpu()).empty()) continue;
       std::vector<std::int64_t> all_lines{0, 1};
-      if (!cpu_nest(algorithm, weights->format(), cpu()).lines.empty()) all_lines.push_back(3);
+      if (!cpu_nest(in_kernel_order(algorithm), weights->format(), cpu()).lines.empty())
+        all_lines.push_back(3);
       for (const std::int64_t lines : all_lines)
         test::expect_exact_on_cpu(cpu_code(algorithm, weights, cpu(), {.lines = lines}));
       if (runs_here("x86-64-v3"))

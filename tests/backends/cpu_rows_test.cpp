@@ -268,8 +268,6 @@ TEST(CpuRows, EverySecondPixelIsReadWithoutAGather) {
                           .layout = layout};
       const Schedule schedule = cpu_rows(convolution_algorithm(c, DType::f32), packed, cpu());
       expect_exact(schedule);
-      // Squares that become pixels beside one another are read across.
-      if (layout == ImageLayout::nhwc) continue;
       // Of a processor that has the instruction, LLVM may gather in a loop that copies.
       EXPECT_THAT(llvm_backend::compile_for_cpu(lower(schedule.program(), cpu()), {.processor = "x86-64-v2"})
                       .llvm_ir(),

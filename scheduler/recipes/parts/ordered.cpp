@@ -86,16 +86,12 @@ std::vector<std::string> operands_across(const Algorithm& algorithm) {
 }
 
 std::vector<std::string> images_across(const Algorithm& algorithm) {
-  // Shorter lines do not fill the squares that they are transposed by (docs/measurements/cpu.md).
-  constexpr std::int64_t least_pixels = 24;
   std::vector<std::string> names;
   const auto add = [&](const TensorAccess& access) {
     const Operand& operand = algorithm.operands[access.operand];
-    if (operand.storage == Storage::sparse || !operand.strides.empty() ||
-        !ends_with_channels(algorithm, access))
-      return;
-    const Extent line = operand.shape[operand.shape.size() - 2];
-    if (line.is_static() && line.value >= least_pixels) names.push_back(operand.name);
+    if (operand.storage != Storage::sparse && operand.strides.empty() &&
+        ends_with_channels(algorithm, access))
+      names.push_back(operand.name);
   };
   for (const TensorAccess& factor : algorithm.factors) add(factor);
   if (!algorithm.reads_output()) add(algorithm.output);

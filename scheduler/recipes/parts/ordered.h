@@ -36,7 +36,7 @@ bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights
 /// vectors are of columns.
 std::vector<std::string> operands_across(const Algorithm& algorithm);
 
-/// The operands of a convolution with long lines whose channels lie beside one another, [n, h, w, c], which a
+/// The operands of a convolution whose channels lie beside one another, [n, h, w, c], which a
 /// CPU's kernel has as [c, n, h, w]: its vectors are of pixels.
 std::vector<std::string> images_across(const Algorithm& algorithm);
 

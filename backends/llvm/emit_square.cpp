@@ -1,0 +1,101 @@
+// Squares of a local array that are read across, as where a matrix is transposed: by shuffles, where LLVM
+// would gather.
+#include <weft/backends/llvm/emit.h>
+#include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <array>
+#include <utility>
+
+namespace weft::llvm_backend {
+namespace {
+
+constexpr unsigned side = 16;
+
+/// What is behind a condition, if there is one.
+const ir::Stmt& behind_guard(const ir::Stmt& stmt) {
+  const auto* guard = stmt.as<ir::If>();
+  return guard != nullptr && !guard->otherwise.defined() ? guard->then : stmt;
+}
+
+bool goes_along_side(const ir::For& loop) {
+  const auto range = ir::constant_iterations(loop);
+  return range && range->begin == 0 && range->extent == side;
+}
+
+bool is_loop(const ir::Expr& index, const ir::For& loop) {
+  const auto* variable = index.as<ir::Variable>();
+  return variable != nullptr && variable->name == loop.name;
+}
+
+bool is(const ir::Expr& expr, std::int64_t number) {
+  const std::int64_t* known = ir::integer_value(expr);
+  return known != nullptr && *known == number;
+}
+
+/// Whose rows lie behind one another.
+bool is_square(const ir::Buffer& buffer) {
+  return buffer.scope != ir::Scope::global && buffer.swizzle == 0 && buffer.shape.size() == 2 &&
+         is(buffer.shape[0], side) && is(buffer.shape[1], side) &&
+         (buffer.strides.empty() || (is(buffer.strides[0], side) && is(buffer.strides[1], 1)));
+}
+
+/// The square of which each iteration of the loop stores a column, as a vector; null where it does something
+/// else.
+const ir::Load* read_across(const ir::For& columns) {
+  if (columns.kind != LoopKind::serial || !goes_along_side(columns)) return nullptr;
+  const auto* rows = behind_guard(columns.body).as<ir::For>();
+  if (rows == nullptr || rows->kind != LoopKind::vectorized || !goes_along_side(*rows)) return nullptr;
+  const auto* store = behind_guard(rows->body).as<ir::Store>();
+  const auto* load = store == nullptr ? nullptr : store->value.as<ir::Load>();
+  const bool is_across = load != nullptr && load->buffer != store->buffer && is_square(*load->buffer) &&
+                         is_loop(load->indices[0], *rows) && is_loop(load->indices[1], columns);
+  return is_across ? load : nullptr;
+}
+
+}  // namespace
+
+/// Rows and columns change places in a second square, which is then read along. Each round moves the number
+/// of an element, four bits of its row and four of its column, round by one bit.
+bool Emitter::square_across(const ir::For& columns) {
+  const ir::Load* read = capabilities_.gpu || lanes_ ? nullptr : read_across(columns);
+  if (read == nullptr) return false;
+  const ir::BufferRef square = read->buffer;
+  const auto turned = ir::make_tile(square->name + ".across", *square, ir::Scope::registers,
+                                    {std::int64_t{side}, std::int64_t{side}});
+  const Storage from = storage_of(*square), to = local_array(*turned);
+  known_elements_.erase(from.pointer);
+  auto* row_type = llvm::FixedVectorType::get(storage_type(square->dtype), side);
+  const auto size = static_cast<std::int64_t>(size_of(square->dtype));
+  const llvm::Align aligned(static_cast<std::uint64_t>(std::min(from.alignment, side * size)));
+  const auto row_of = [&](const Storage& storage, unsigned row) {
+    return builder_.CreateConstInBoundsGEP1_64(row_type, storage.pointer, row);
+  };
+  std::array<llvm::Value*, side> rows{};
+  for (unsigned row = 0; row < side; ++row)
+    rows[row] = builder_.CreateAlignedLoad(row_type, row_of(from, row), aligned);
+  std::array<int, side> low{}, high{};
+  for (int i = 0; i < static_cast<int>(side); ++i) {
+    low[static_cast<std::size_t>(i)] = i / 2 + i % 2 * static_cast<int>(side);
+    high[static_cast<std::size_t>(i)] = low[static_cast<std::size_t>(i)] + static_cast<int>(side) / 2;
+  }
+  for (unsigned bits = 1; bits < side; bits *= 2) {
+    std::array<llvm::Value*, side> next{};
+    for (unsigned i = 0; i < side / 2; ++i) {
+      next[2 * i] = builder_.CreateShuffleVector(rows[i], rows[i + side / 2], low);
+      next[2 * i + 1] = builder_.CreateShuffleVector(rows[i], rows[i + side / 2], high);
+    }
+    rows = next;
+  }
+  for (unsigned row = 0; row < side; ++row) builder_.CreateAlignedStore(rows[row], row_of(to, row), aligned);
+  ir::For along = columns;
+  along.body = ir::rewrite<ir::Load>(columns.body, [&](const ir::Load& load, const ir::Expr& e) {
+    return load.buffer == square ? ir::load(turned, {load.indices[1], load.indices[0]}) : e;
+  });
+  frame_.buffers[turned.get()] = to;
+  serial_loop(along, false);
+  frame_.buffers.erase(turned.get());
+  return true;
+}
+
+}  // namespace weft::llvm_backend
