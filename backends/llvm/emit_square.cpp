@@ -18,9 +18,11 @@ const ir::Stmt& behind_guard(const ir::Stmt& stmt) {
   return guard != nullptr && !guard->otherwise.defined() ? guard->then : stmt;
 }
 
+/// Along a side, or so much of it that turning the square pays.
 bool goes_along_side(const ir::For& loop) {
+  constexpr std::int64_t least = 4;
   const auto range = ir::constant_iterations(loop);
-  return range && range->begin == 0 && range->extent == side;
+  return range && range->begin == 0 && range->extent >= least && range->extent <= side;
 }
 
 bool is_loop(const ir::Expr& index, const ir::For& loop) {
