@@ -4,6 +4,7 @@
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <numeric>
@@ -44,20 +45,25 @@ std::int64_t bytes_of_row(const Operand& operand, const CpuNest& nest) {
          static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
-/// Whether the last two indices of output and dense operand are `lines` and `pixels`, whole and without gaps.
-bool are_one_line(const Algorithm& algorithm, const std::string& lines, const std::string& pixels) {
-  for (const TensorAccess* access : {&access_of_dense(algorithm), &algorithm.output}) {
-    const Operand& operand = algorithm.operands[access->operand];
-    const std::size_t rank = access->indices.size();
-    if (rank < 2 || !operand.strides.empty()) return false;
-    for (const auto& [place, name] : {std::pair(rank - 2, lines), {rank - 1, pixels}}) {
-      const Extent& extent = operand.shape[place];
-      if (only_index(algorithm, access->indices[place]) != name || !extent.is_static() ||
-          extent.value != iterations(algorithm, name))
-        return false;
-    }
-  }
-  return true;
+/// Whether an index of output and dense operand, `back` from the last one, is the column, whole and without
+/// gaps.
+bool is_whole(const Algorithm& algorithm, std::size_t back, const std::string& column) {
+  return std::ranges::all_of(std::array{&access_of_dense(algorithm), &algorithm.output},
+                             [&](const TensorAccess* access) {
+                               const Operand& operand = algorithm.operands[access->operand];
+                               if (access->indices.size() <= back || !operand.strides.empty()) return false;
+                               const std::size_t place = access->indices.size() - 1 - back;
+                               const Extent& extent = operand.shape[place];
+                               return only_index(algorithm, access->indices[place]) == column &&
+                                      extent.is_static() && extent.value == iterations(algorithm, column);
+                             });
+}
+
+/// As many of the last columns as lie behind one another in both.
+std::vector<std::string> one_line(const Algorithm& algorithm, const std::vector<std::string>& columns) {
+  std::size_t count = 0;
+  while (count < columns.size() && is_whole(algorithm, count, columns[columns.size() - 1 - count])) ++count;
+  return {columns.end() - static_cast<std::ptrdiff_t>(count), columns.end()};
 }
 
 /// Columns of a panel: as many as half of the second cache holds, so that what is beside them stays too; all
@@ -227,13 +233,15 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format, const Target&
   std::vector<std::string> others = product.columns;
   for (const AffineIndex& place : access_of_dense(algorithm).indices)
     nest.windows |= place.plain() == nullptr && only_index(algorithm, place).empty();
-  if (const std::size_t count = others.size();
-      count > 1 && !nest.windows && are_one_line(algorithm, others[count - 2], others[count - 1])) {
-    nest.fused = {others[count - 2], others[count - 1]};
-    nest.vectors = others[count - 1];
-    nest.width = iterations(algorithm, others[count - 2]) * iterations(algorithm, others[count - 1]);
-    others.resize(count - 2);
-  } else if (count > 0) {
+  const std::vector<std::string> line =
+      nest.windows ? std::vector<std::string>() : one_line(algorithm, others);
+  if (line.size() > 1) {
+    nest.fused = line;
+    nest.vectors = line.back();
+    nest.width = 1;
+    for (const std::string& each : line) nest.width *= iterations(algorithm, each);
+    others.resize(others.size() - line.size());
+  } else if (!others.empty()) {
     const auto place = place_of_vectors(algorithm, target, others);
     nest.vectors = *place;
     nest.width = iterations(algorithm, nest.vectors);
