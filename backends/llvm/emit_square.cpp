@@ -30,13 +30,11 @@ bool is_loop(const ir::Expr& index, const ir::For& loop) {
   return variable != nullptr && variable->name == loop.name;
 }
 
-bool is(const ir::Expr& expr, std::int64_t number) {
-  const std::int64_t* known = ir::integer_value(expr);
-  return known != nullptr && *known == number;
-}
-
 /// Whose rows lie behind one another.
 bool is_square(const ir::Buffer& buffer) {
+  const auto is = [](const ir::Expr& expr, std::int64_t number) {
+    return ir::same(expr, ir::integer(number));
+  };
   return buffer.scope != ir::Scope::global && buffer.swizzle == 0 && buffer.shape.size() == 2 &&
          is(buffer.shape[0], side) && is(buffer.shape[1], side) &&
          (buffer.strides.empty() || (is(buffer.strides[0], side) && is(buffer.strides[1], 1)));

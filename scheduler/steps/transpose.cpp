@@ -33,15 +33,13 @@ constinit const StepKind transpose{
     .name = "transpose",
     .sentence = "An operand that the caller has as [n, k] is read as [k, n], or an output written so.",
     .more =
-        "Its first dimension becomes the innermost one, and channels the outermost: [b, c, h, w] and "
-        "[b, h, w, c] are read as [c, h, w, b], on a CPU [b, h, w, c] as [c, b, h, w]. A launch of its own "
-        "copies it, ahead of the kernel or, of an "
-        "output, behind it, by tiles in shared memory, to or from memory that the caller lends; on a CPU "
-        "loops do, by squares of 16 elements. There rows of matrices are filled up to multiples of 16 bytes, "
-        "so that "
-        "vectors of any of them are aligned. Worth it where neighbouring threads, or elements of a vector, "
-        "would be read from places that lie apart: what is read so is read once for every 32 bytes of memory "
-        "around it.",
+        "Its first dimension becomes the innermost one, and channels the outermost: [b, c, h, w] and [b, h, "
+        "w, c] are read as [c, h, w, b], on a CPU [b, h, w, c] as [c, b, h, w]. A launch of its own copies "
+        "it, ahead of the kernel or, of an output, behind it, by tiles in shared memory, to or from memory "
+        "that the caller lends; on a CPU loops do, by squares of 16 elements. There rows of matrices are "
+        "filled up to multiples of 16 bytes, so that vectors of any of them are aligned. Worth it where "
+        "neighbouring threads, or elements of a vector, would be read from places that lie apart: what is "
+        "read so is read once for every 32 bytes of memory around it.",
     .parameters = parameters_of_copies,
     .preconditions = preconditions_of_copies,
     .apply = apply_transpose};

@@ -165,11 +165,9 @@ class Package:
         size = ctypes.c_size_t()
         self.library.layer_workspace(self.handle, ctypes.byref(self.arguments), ctypes.byref(size), None)
         self.workspace = aligned((size.value // 4 + 64,))
-        self.bytes = ctypes.c_size_t(self.workspace.nbytes)
         launch, call = self.library.layer_launch, ctypes.byref(self.arguments)
         place = ctypes.c_void_p(-(-self.workspace.ctypes.data // 256) * 256)
         self.bytes = ctypes.c_size_t(size.value)
-        self.workspace_place = place
         self.call = lambda: launch(self.handle, call, place, self.bytes, None)
 
     def result(self):
@@ -369,7 +367,6 @@ def main():
             error, times = measured(options, layer)
             right = bool(error < 1e-5)
             wrong += not right
-            dense = min((us, name) for name, us in times.items() if name in dense_ones or name == "weft")
             known = [times[name] for name in dense_ones if name in times]
             if known:
                 ratios.setdefault(("dense", sparsity), []).append(min(known) / times["weft"])
@@ -378,7 +375,7 @@ def main():
                 ratios.setdefault(("DeepSparse", sparsity), []).append(min(pruned) / times["weft"])
             ratios.setdefault(("process", sparsity), []).append(times["process"] / times["weft"])
             print(f"{layer.name():34} {sparsity:4} " + ", ".join(f"{name} {us:.0f}" for name, us in times.items()) +
-                  ("" if right else f"  WRONG by {error:.1e}") + f"  fastest {dense[1]}", flush=True)
+                  ("" if right else f"  WRONG by {error:.1e}"), flush=True)
             if options.out:
                 with open(options.out, "a") as file:
                     json.dump({"layer": said, "name": layer.name(), "sparsity": sparsity, "error": float(error),
