@@ -64,8 +64,9 @@ Instruction multiply_of_warp(const TensorInstruction& tensor) {
 }
 
 /// Operands: the address, the low and the high half of what else the descriptor says, of the left and of the
-/// right factor. The left one lies with its k contiguous, the right one with its n. In front of them, an
-/// instruction with two of four has the codes; behind them, as argument 6, the selector.
+/// right factor. The left one lies with its k contiguous; argument 6 says whether the right one does with its
+/// n (1) or its k (0). In front of them, an instruction with two of four has the codes; behind them, as
+/// argument 7, the selector.
 Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
   const int results = tensor.n / 2;
   const int codes = tensor.two_of_four ? 1 : 0;
@@ -77,11 +78,11 @@ Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
   Instruction row = effect(
       tensor.executed, 90, std::vector<DType>(static_cast<std::size_t>(6 + codes), DType::i32),
       fmt::format("{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
-                  "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {}, left, right{}, add, 1, 1, 0, 1; "
+                  "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {}, left, right{}, add, 1, 1, 0, #6; "
                   "}}",
                   descriptor("left", results + codes), descriptor("right", results + codes + 3),
                   tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, type, type, numbered(0, results),
-                  tensor.two_of_four ? fmt::format(", ${}, #6", results) : ""),
+                  tensor.two_of_four ? fmt::format(", ${}, #7", results) : ""),
       DType::f32, results);
   row.reads_results = true;
   return row;
@@ -93,7 +94,7 @@ void add_multiplications(std::vector<Instruction>& rows) {
     rows.push_back(tensor.place == TensorOperands::registers ? multiply_of_warp(tensor)
                                                              : multiply_of_warpgroup(tensor));
   }
-  for (const int count : {2, 4}) rows.push_back(load_matrices(count, false));
+  for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, false));
   for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, true));
   // Nothing but an order: who uses the accumulators comes after.
   Instruction hold = effect("hold_accumulators", 0, {}, "", DType::f32);

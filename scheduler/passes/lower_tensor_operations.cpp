@@ -171,19 +171,29 @@ class Operation {
     return all_tiles(std::move(one));
   }
 
+  /// Whether neighbours of the right factor differ in k: X [n, k].
+  bool right_by_depth() const {
+    return bytes_between(nest_.right, slots_, 1) == ir::element_bytes(*nest_.right.buffer);
+  }
+
   /// Two neighbouring tiles of eight columns at a time, or one where that takes all lanes.
   Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
     const int k = instruction().k;
+    const bool by_depth = right_by_depth();
     const Expr lane = fragments_.lane();
-    const Expr depth = begin + lane % k;
     const std::int64_t at_once = k == 32 ? 1 : 2;
     const std::int64_t pairs = column_tiles() / at_once;
     const Expr pair = ir::variable(fragments_.column_loop + ".tiles");
     const auto loads = [&](const Expr& first, int tiles) {
-      const Expr place = right_at(depth, first * 8 + (tiles == 2 ? lane / k % 2 * 8 : 0));
       const int registers = k / 8 * tiles;
-      return ir::execute(
-          {fmt::format("ldmatrix_x{}_trans", registers), {{right, {first, 0}, registers}}, {}, {place}});
+      // Matrices follow one another along k, then along the columns; lane l points to a row of matrix l / 8.
+      const Expr column = first * 8 + (tiles == 2 ? lane / k % 2 * 8 : 0);
+      const Expr place = by_depth ? right_at(begin + lane / 8 * 8 % k, column + lane % 8)
+                                  : right_at(begin + lane % k, column);
+      return ir::execute({fmt::format("ldmatrix_x{}{}", registers, by_depth ? "" : "_trans"),
+                          {{right, {first, 0}, registers}},
+                          {},
+                          {place}});
     };
     return ir::block(
         {pairs == 0 ? Stmt() : loop(pair, pairs, loads(pair * at_once, static_cast<int>(at_once))),
@@ -223,21 +233,28 @@ class Operation {
     return {(leading_bytes / 16) << 16, high};
   }
 
+  Descriptor right_descriptor() const {
+    const int swizzle = nest_.right.buffer->swizzle;
+    if (right_by_depth()) return descriptor(16, bytes_between(nest_.right, nest_.columns.name, 8), swizzle);
+    const std::int64_t line = *ir::integer_value(nest_.right.buffer->shape.back());
+    const std::int64_t panel =
+        fragments_.columns > line ? bytes_between(nest_.right, nest_.columns.name, line) : 16;
+    return descriptor(panel, bytes_between(nest_.right, slots_, 8), swizzle);
+  }
+
   Stmt from_shared() const {
     const TensorInstruction& row = instruction();
     const ir::Buffer& left = *nest_.left.buffer;
-    const ir::Buffer& right = *nest_.right.buffer;
-    const std::int64_t line = *ir::integer_value(right.shape.back());
     const Descriptor of_left = descriptor(16, bytes_between(nest_.left, nest_.rows.name, 8), left.swizzle);
-    const std::int64_t panel =
-        fragments_.columns > line ? bytes_between(nest_.right, nest_.columns.name, line) : 16;
-    const Descriptor of_right = descriptor(panel, bytes_between(nest_.right, slots_, 8), right.swizzle);
+    const Descriptor of_right = right_descriptor();
+    const std::int64_t by_columns = right_by_depth() ? 0 : 1;
     const Stmt all = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
-      ir::Execute one{std::string(row.executed),
-                      {accumulators()},
-                      {},
-                      {left_at(at_.row_tile * row.m, step * kept()), of_left.low, of_left.high,
-                       right_at(step * row.k, at_.column_tile * row.n), of_right.low, of_right.high}};
+      ir::Execute one{
+          std::string(row.executed),
+          {accumulators()},
+          {},
+          {left_at(at_.row_tile * row.m, step * kept()), of_left.low, of_left.high,
+           right_at(step * row.k, at_.column_tile * row.n), of_right.low, of_right.high, by_columns}};
       add_codes(one, word, selector);
       return all_tiles(std::move(one));
     });

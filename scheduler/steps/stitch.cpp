@@ -142,20 +142,14 @@ class Stitch {
     if (auto refused = require_places_from_outside(loop.body, reading)) return *refused;
     if (auto refused = take_slots(reading)) return *refused;
     if (auto refused = sort_loops(reading, buffer)) return *refused;
-    const Lines lines = lines_of(columns_, static_cast<std::int64_t>(size_of(buffer->dtype)));
+    along_rows_ = lies_along_rows(reading);
+    const Lines lines = lines_of(inner(), static_cast<std::int64_t>(size_of(buffer->dtype)));
     const auto tile =
         ir::make_tile(buffer->name + ".stitched", *buffer, ir::Scope::shared, shape_of_tile(lines));
     tile->swizzle = ir::holds_whole_lines(*tile, lines.swizzle) ? lines.swizzle : 0;
     const Expr slot = (ir::variable(loop.name) - loop.begin) % request_.depth;
     ir::Copy copy{tile, {}, buffer, {}, {}, context_.step, request_.depth > 1, {}, {}};
-    ir::Substitution renamed;
-    for (const auto* list : {&rows_of_tile_, &columns_of_tile_}) {
-      for (const ir::For& each : *list) {
-        copy.coordinates.push_back(each.name + ".stitched");
-        copy.extents.push_back(each.extent);
-        renamed[each.name] = ir::variable(copy.coordinates.back());
-      }
-    }
+    const ir::Substitution renamed = add_coordinates(copy);
     const auto place = [&](const ir::Substitution& names) { return place_in_tile(lines, slot, names); };
     copy.destination_begin = place(renamed);
     for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
@@ -265,8 +259,46 @@ class Stitch {
     return std::nullopt;
   }
 
+  /// Whether neighbours in memory are rows of the tile, as in X [n, k] of weights that keep their columns
+  /// where they are: lines go along them then, and copies too. Rows that are looked up are no neighbours.
+  bool lies_along_rows(const Reading& reading) const {
+    const Expr& last = reading.indices.back();
+    const auto uses_one_of = [&](const std::vector<ir::For>& loops) {
+      return std::ranges::any_of(loops, [&](const ir::For& each) { return ir::uses(last, each.name); });
+    };
+    return !ir::any<ir::Load>(last, [](const ir::Load&) { return true; }) && uses_one_of(rows_of_tile_) &&
+           !uses_one_of(columns_of_tile_);
+  }
+
+  const std::vector<ir::For>& inner_loops() const { return along_rows_ ? rows_of_tile_ : columns_of_tile_; }
+  const std::vector<ir::For>& outer_loops() const { return along_rows_ ? columns_of_tile_ : rows_of_tile_; }
+  std::int64_t inner() const { return along_rows_ ? rows_ : columns_; }
+  std::int64_t outer() const { return along_rows_ ? columns_ : rows_; }
+
+  /// One for each loop, outermost first; lines that lie along rows have one number in the tile, by which
+  /// threads share them out.
+  ir::Substitution add_coordinates(ir::Copy& copy) const {
+    ir::Substitution renamed;
+    const auto add = [&](const std::string& name, const Expr& extent) {
+      copy.coordinates.push_back(name + ".stitched");
+      copy.extents.push_back(extent);
+      return ir::variable(copy.coordinates.back());
+    };
+    if (along_rows_) {
+      Expr number = add(columns_of_tile_.front().name, columns_);
+      for (const ir::For& each : std::views::reverse(columns_of_tile_)) {
+        renamed[each.name] = &each == &columns_of_tile_.front() ? number : number % each.extent;
+        number = number / each.extent;
+      }
+    } else {
+      for (const ir::For& each : rows_of_tile_) renamed[each.name] = add(each.name, each.extent);
+    }
+    for (const ir::For& each : inner_loops()) renamed[each.name] = add(each.name, each.extent);
+    return renamed;
+  }
+
   std::vector<Expr> shape_of_tile(const Lines& lines) const {
-    std::vector<Expr> shape{columns_ / lines.elements, rows_, lines.elements};
+    std::vector<Expr> shape{inner() / lines.elements, outer(), lines.elements};
     if (request_.depth > 1) shape.insert(shape.begin(), request_.depth);
     return shape;
   }
@@ -279,11 +311,11 @@ class Stitch {
   }
 
   std::vector<Expr> place_in_tile(const Lines& lines, const Expr& slot, const ir::Substitution& names) const {
-    const Expr column = number_of(columns_of_tile_, names);
+    const Expr number = number_of(inner_loops(), names);
     const Expr elements = lines.elements;
-    const bool one = columns_ == lines.elements;
-    std::vector<Expr> place{one ? 0 : column / elements, number_of(rows_of_tile_, names),
-                            one ? column : column % elements};
+    const bool one = inner() == lines.elements;
+    std::vector<Expr> place{one ? 0 : number / elements, number_of(outer_loops(), names),
+                            one ? number : number % elements};
     if (request_.depth > 1) place.insert(place.begin(), slot);
     return place;
   }
@@ -397,6 +429,7 @@ class Stitch {
   std::optional<Reason> made_inside_;
   std::vector<ir::For> rows_of_tile_, columns_of_tile_;
   std::int64_t rows_ = 1, columns_ = 1;
+  bool along_rows_ = false;
 };
 
 ir::BufferRef operand_called(const ir::Program& program, const std::string& name) {
@@ -457,7 +490,8 @@ constinit const StepKind stitch{
         "They lie one below the other, and the reads become reads of the tile. It holds zeros where the "
         "program reads nothing: in the padding of the weights and beyond the last column. Where a row keeps "
         "two of four slots, it holds the rows of all slots, and the reads choose. Its lines of 128 bytes "
-        "(or 64, or 32, where the tile is narrow) are swizzled as tensor cores read them. With a depth "
+        "(or 64, or 32, where the tile is narrow) are swizzled as tensor cores read them; they go along its "
+        "rows where these are neighbours in memory, as in X [n, k]. With a depth "
         "beyond 1 tiles go to that many buffers in turn, and a GPU starts copies depth - 1 iterations "
         "ahead. After Shfl-BW (Huang et al.), section IV, \"in-buffer stitching\".",
     .parameters = parameters,

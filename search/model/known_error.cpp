@@ -159,8 +159,9 @@ double time_of_copying(const ProblemSummary& problem, std::string_view recipe, c
   const Recipe* known = recipe_named(recipe);
   // Recipes of a CPU transpose a few results, too.
   const bool of_cpu = known != nullptr && known->of_cpus;
+  const bool reads = aligns && problem.reads_runs_of_the_sum();
   const bool turns = of_cpu ? problem.output_across : problem.output_transposed && !leaves;
-  return of(problem.input_across || images || (aligns && problem.input_unaligned),
+  return of((problem.input_across && !reads) || images || (aligns && problem.input_unaligned),
             static_cast<double>(problem.dense_elements)) +
          of(turns || images || (aligns && problem.output_unaligned),
             static_cast<double>(problem.m) * static_cast<double>(problem.n));

@@ -1,3 +1,4 @@
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/program/channels.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
@@ -138,6 +139,17 @@ bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights
          fills_runs_of_rows(output.dtype, output.shape.back()) && !weights.row_order();
 }
 
+bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights) {
+  constexpr std::int64_t run = 8;
+  const ProductLoops loops = product_loops(algorithm);
+  return weights.format().name == "n_m" && is_half(weights.dtype()) && weights.columns() % run == 0 &&
+         std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
+           const Operand& operand = algorithm.operands[factor.operand];
+           return !loops.columns.empty() && operand.name == loops.dense &&
+                  lies_across(operand, factor, loops.columns);
+         });
+}
+
 GatheredProduct ordered_product(const Algorithm& algorithm) {
   GatheredProduct loops = gathered_product(algorithm);
   // The first index counts images.
@@ -198,10 +210,11 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
   }
   const Algorithm& given = schedule.algorithm();
   const std::string results = given.operands[given.output.operand].name;
-  const bool leaves_results = copies == OperandCopies::of_tiles && schedule.weights() != nullptr &&
-                              writes_runs_of_rows(given, *schedule.weights());
+  const bool of_tiles = copies == OperandCopies::of_tiles && schedule.weights() != nullptr;
+  const bool leaves_results = of_tiles && writes_runs_of_rows(given, *schedule.weights());
+  const bool leaves_input = of_tiles && reads_runs_of_the_sum(given, *schedule.weights());
   for (const std::string& name : operands_to_transpose(given))
-    if (!leaves_results || name != results) schedule.transpose(name);
+    if (name == results ? !leaves_results : !leaves_input) schedule.transpose(name);
   if (copies != OperandCopies::transposed) {
     for (const std::string& name : operands_to_align(schedule.algorithm()))
       is_row(schedule.algorithm(), name) ? schedule.transpose(name) : schedule.align(name);

@@ -32,6 +32,10 @@ bool fills_runs_of_rows(DType dtype, const Extent& rows);
 /// does not name.
 bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights);
 
+/// Whether tensor cores take X [n, k] as it lies: of two of four, whose groups keep every column where it is,
+/// tiles have lines along k (stitch), in whole runs of 16 bytes.
+bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights);
+
 /// The operands of such a product that a CPU's kernel has transposed, however few results there are: its
 /// vectors are of columns.
 std::vector<std::string> operands_across(const Algorithm& algorithm);

@@ -1,5 +1,6 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/formats/pruned_for.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -77,6 +78,11 @@ std::int64_t ProblemSummary::gathered_columns() const {
 
 bool ProblemSummary::leaves_runs_of_rows() const {
   return output_across && fills_runs_of_rows(dtype, m) && !names_rows;
+}
+
+bool ProblemSummary::reads_runs_of_the_sum() const {
+  constexpr std::int64_t run = 8, of_quads = 4;
+  return input_across && of_group == of_quads && is_half(dtype) && k % run == 0;
 }
 
 double ProblemSummary::operations() const {

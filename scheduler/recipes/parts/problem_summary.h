@@ -44,6 +44,8 @@ struct ProblemSummary {
   std::int64_t gathered_columns() const;
   /// Whether kernels of row groups leave a result [n, m] in runs of rows: nobody transposes it behind them.
   bool leaves_runs_of_rows() const;
+  /// Whether kernels of two of four read X [n, k] as it lies.
+  bool reads_runs_of_the_sum() const;
   /// Multiplications and additions of the stored weights.
   double operations() const;
   /// Stored values, the dense operand and the output, once each.
