@@ -49,6 +49,7 @@ const std::vector<std::string> all_formats{"dense",
                                            "n_m:V=16",
                                            "v_n_m:M=8,V=16",
                                            "column_quads:V=16",
+                                           "column_windows",
                                            "lane_streams:columns=64",
                                            "pair_words:columns=64"};
 
