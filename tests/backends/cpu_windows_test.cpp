@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/expression.h>
 #include <weft/dsl/index.h>
 #include <weft/dsl/tensor.h>
 #include <weft/formats/random.h>
