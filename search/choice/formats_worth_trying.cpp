@@ -115,7 +115,7 @@ void add_column_blocks(const WeightMatrix& weights, std::vector<Format>& formats
   if (weights.columns >= 2 * of_block) formats.push_back(formats::column_blocks(of_block));
 }
 
-std::vector<Format> formats_on_cpu(const WeightMatrix& weights, const Target& target) {
+std::vector<Format> formats_on_cpu(const WeightMatrix& weights) {
   std::vector<Format> formats;
   const std::int64_t rows = weights.stored() > 0 ? equal_groups(weights, cpu_group_sizes) : 0;
   for (const std::int64_t size : cpu_group_sizes) {
@@ -127,9 +127,8 @@ std::vector<Format> formats_on_cpu(const WeightMatrix& weights, const Target& ta
   constexpr std::int64_t few_entries = 65'536;  // their list stays in the second cache
   if (weights.stored() >= few_entries && weights.columns <= formats::columns_of_16_bits)
     formats.push_back(formats::csr({.index = 16}));
-  constexpr std::int64_t wide_register = 64, columns_of_window = 32;
-  if (weights.stored() > 0 && target.vector_bytes >= wide_register && weights.columns >= columns_of_window &&
-      weights.values.dtype() == DType::f32)
+  constexpr std::int64_t columns_of_window = 32;
+  if (weights.stored() > 0 && weights.columns >= columns_of_window && weights.values.dtype() == DType::f32)
     formats.push_back(formats::column_windows());
   return formats;
 }
@@ -141,7 +140,7 @@ std::int64_t rows_of_equal_groups(const WeightMatrix& weights) {
 }
 
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights, const Target& target) {
-  return target.is_gpu() ? formats_worth_trying(weights) : formats_on_cpu(weights, target);
+  return target.is_gpu() ? formats_worth_trying(weights) : formats_on_cpu(weights);
 }
 
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {

@@ -11,7 +11,8 @@ using namespace recipe_knobs;
 using namespace bounds;
 
 const RecipeNeeds cpu_windows_needs{"cpu_windows", "column_windows", "formats::column_windows()"};
-constexpr std::int64_t columns_of_window = 32, rows_of_window = 16, steps_of_window = 4, usual_sums = 2;
+constexpr std::int64_t wide_register = 64, columns_of_window = 32, rows_of_window = 16, steps_of_window = 4,
+                       usual_sums = 2;
 
 constexpr auto cpu_windows_list = list_of(knob_of<&CpuWindows::sums>("sums", steps_of_window));
 
@@ -20,10 +21,8 @@ bool is_column_windows(const Format& format) {
 }
 
 std::string why_no_cpu_windows(const Algorithm& algorithm, const Format& format, const Target& target) {
-  constexpr std::int64_t register_bytes = 64;
   if (target.is_gpu()) return target.name + " is no CPU";
   if (!is_column_windows(format)) return format.text() + " is not column_windows";
-  if (target.vector_bytes < register_bytes) return target.name + " has no registers of 64 bytes";
   if (algorithm.takes_any_weights()) return "weights of any size";
   const CpuNest nest = cpu_nest(algorithm, formats::csr(), target);
   if (nest.rows.empty()) return "the results do not go by rows of the weights";
@@ -66,9 +65,8 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   const std::string given = require_in_range(cpu_windows_needs.name, cpu_windows_knobs(), knobs);
   const Algorithm seen = in_kernel_order(algorithm);
   if (std::string reason = why_no_cpu_windows(seen, weights->format(), target); !reason.empty())
-    refuse_recipe(
-        cpu_windows_needs, algorithm, std::move(reason),
-        "one column of f32, on a CPU with AVX-512; else default_schedule(algorithm, weights, target)");
+    refuse_recipe(cpu_windows_needs, algorithm, std::move(reason),
+                  "one column of f32, on a CPU; else default_schedule(algorithm, weights, target)");
   const std::int64_t sums = knobs.sums == 0 ? usual_sums : knobs.sums;
   if (steps_of_window % sums != 0)
     throw UserError("a knob of cpu_windows does not fit the weights", algorithm.text(),
@@ -91,12 +89,14 @@ double places_of_entry(const ProblemSummary& problem) {
 /// About how long a point takes on one core: its steps, and where values and bytes come from.
 Bound time_of_cpu_windows(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                           const Ceilings& ceilings) {
-  constexpr double of_step = 2.6, of_chain = 0.6, of_group = 40, beyond_second = 0.8, bytes_of_place = 5;
-  constexpr double third_cache_bytes = 16e6;
+  constexpr double of_picked = 2.6, of_gathered = 24, of_chain = 0.6, of_group = 40, beyond_second = 0.8,
+                   bytes_of_place = 5;
+  constexpr double third_cache_bytes = 24e6;
   const double cycle = 1e6 / ceilings.cycles_a_second;
   const double places = static_cast<double>(problem.stored) * places_of_entry(problem);
   const double steps = places / static_cast<double>(rows_of_window);
   const double bytes = places * bytes_of_place;
+  const double of_step = target.vector_bytes >= wide_register ? of_picked : of_gathered;
   const bool is_chain = number_of_knob(point, "sums", usual_sums) == 1;
   Parts parts(ceilings);
   parts.add(Resource::units, cycle * steps * (of_step + (is_chain ? of_chain : 0)));

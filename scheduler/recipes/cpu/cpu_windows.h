@@ -19,10 +19,12 @@ struct CpuWindows {
 /// They by name.
 std::span<const KnobField<CpuWindows>> cpu_windows_knobs();
 
-/// For a CPU with AVX-512 and weights of f32 in column_windows, of at least 32 columns: SpMV, and products of
-/// one column whose size is known. 16 rows are summed at a time, in a lane each. The 32 elements of the dense
-/// operand that a block may need are read once, into two registers, out of which each step picks one for each
-/// row: what is read is values, a byte for each, and no gather. UserError as cpu_rows().
+/// For a CPU and weights of f32 in column_windows, of at least 32 columns: SpMV, and products of one column
+/// whose size is known. 16 rows are summed at a time, in a lane each. With AVX-512 the 32 elements of the
+/// dense operand that a block may need are read once, into two registers, out of which each step picks one
+/// for each row: what is read is values, a byte for each, and no gather. Other processors read element by
+/// element. UserError
+/// as cpu_rows().
 Schedule cpu_windows(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                      const CpuWindows& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_windows, const CpuWindows& = {}, CallPlace = {})
