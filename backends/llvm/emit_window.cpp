@@ -16,6 +16,18 @@ const ir::Expr& before_cut(const ir::Expr& number) {
   return cut != nullptr && ir::same(cut->right, ir::integer(elements_of_window)) ? cut->left : number;
 }
 
+/// From the first element to behind the last one; 0 where only a launch says it.
+std::int64_t known_elements_of(const ir::Buffer& buffer) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
+    const std::int64_t *extent = ir::integer_value(buffer.shape[i]),
+                       *stride = ir::integer_value(buffer.strides[i]);
+    if (extent == nullptr || stride == nullptr || *extent < 1 || *stride < 0) return 0;
+    last += (*extent - 1) * *stride;
+  }
+  return last + 1;
+}
+
 }  // namespace
 
 /// Null where the lanes read no such window, or not all of it lies inside of the buffer.
@@ -31,12 +43,7 @@ llvm::Value* Emitter::read_window(llvm::VectorType* type, const ir::Buffer& buff
   begin.terms.erase(own);
   if (std::ranges::any_of(begin.terms, differs)) return nullptr;
   const ir::Range inside = range_of(number), first = range_of(begin.expr());
-  std::int64_t elements = 1;
-  for (const ir::Expr& extent : buffer.shape) {
-    const std::int64_t* known = ir::integer_value(extent);
-    if (known == nullptr) return nullptr;
-    elements *= *known;
-  }
+  const std::int64_t elements = known_elements_of(buffer);
   const bool is_window = inside.minimum && *inside.minimum >= 0 && inside.maximum &&
                          *inside.maximum < elements_of_window && first.minimum && *first.minimum >= 0 &&
                          first.maximum && *first.maximum <= elements - elements_of_window;

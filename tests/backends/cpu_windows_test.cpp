@@ -56,6 +56,9 @@ TEST(CpuWindows, AreRightAtOddSizes) {
         test::expect_exact_on_cpu(cpu_windows(spmm_algorithm(rows, columns, 1, DType::f32), weights,
                                               target_named("cpu"), {.sums = sums}));
       }
+      for (const std::int64_t width : {2, 3, 8})
+        test::expect_exact_on_cpu(
+            cpu_windows(spmm_algorithm(rows, columns, width, DType::f32), weights, target_named("cpu")));
       const Tensor<f32, 2, sparse> A("A", {rows, columns});
       const Tensor<f32, 1> B("B", {columns}), C("C", {rows});
       const Algorithm vector = algorithm("vector", C(m) = sum(k, A(m, k) * B(k)));
@@ -65,11 +68,13 @@ TEST(CpuWindows, AreRightAtOddSizes) {
 }
 
 TEST(CpuWindows, PickElementsOutOfRegisters) {
-  const Kernel kernel =
-      compile(cpu_windows(spmm_algorithm(64, 256, 1, DType::f32), packed(small_integers(64, 256)), wide()));
-  const std::string text = kernel.assembly();
-  EXPECT_THAT(text, testing::AnyOf(HasSubstr("vpermi2ps"), HasSubstr("vpermt2ps")));
-  EXPECT_THAT(text, Not(HasSubstr("vgather")));
+  for (const std::int64_t width : {1, 2, 8}) {
+    const Kernel kernel = compile(
+        cpu_windows(spmm_algorithm(64, 256, width, DType::f32), packed(small_integers(64, 256)), wide()));
+    const std::string text = kernel.assembly();
+    EXPECT_THAT(text, testing::AnyOf(HasSubstr("vpermi2ps"), HasSubstr("vpermt2ps"))) << width;
+    EXPECT_THAT(text, Not(HasSubstr("vgather"))) << width;
+  }
 }
 
 TEST(CpuWindows, AreTakenUnaskedForOneColumn) {
@@ -95,8 +100,8 @@ TEST(CpuWindows, WhatTheyDoNotTakeIsSaid) {
   const auto weights = packed(small_integers(43, 64));
   const Algorithm one = spmm_algorithm(43, 64, 1, DType::f32);
   EXPECT_THAT(refusal([&] { cpu_windows(one, weights, wide(), {.sums = 3}); }), HasSubstr("sums = 3"));
-  EXPECT_THAT(refusal([&] { cpu_windows(spmm_algorithm(43, 64, 2, DType::f32), weights, wide()); }),
-              HasSubstr("more than one column"));
+  EXPECT_THAT(refusal([&] { cpu_windows(spmm_algorithm(43, 64, 9, DType::f32), weights, wide()); }),
+              HasSubstr("more than eight columns"));
   EXPECT_THAT(refusal([&] { cpu_windows(one, weights, target_named("sm_80")); }), HasSubstr("sm_80"));
   EXPECT_THAT(refusal([&] {
                 cpu_windows(spmm_algorithm(43, 31, 1, DType::f32), packed(small_integers(43, 31)), wide());

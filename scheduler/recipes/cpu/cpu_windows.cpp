@@ -2,6 +2,7 @@
 #include <weft/scheduler/recipes/cpu/in_order.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft {
@@ -11,13 +12,23 @@ using namespace recipe_knobs;
 using namespace bounds;
 
 const RecipeNeeds cpu_windows_needs{"cpu_windows", "column_windows", "formats::column_windows()"};
-constexpr std::int64_t wide_register = 64, columns_of_window = 32, rows_of_window = 16, steps_of_window = 4,
-                       usual_sums = 2;
+constexpr std::int64_t wide_register = 64, columns_of_window = 32, rows_of_window = 16, steps_of_window = 4;
 
 constexpr auto cpu_windows_list = list_of(knob_of<&CpuWindows::sums>("sums", steps_of_window));
 
 bool is_column_windows(const Format& format) {
   return format.name == "column_windows";
+}
+
+constexpr std::int64_t most_columns = 8;
+
+bool is_few(const CpuNest& nest) {
+  return nest.vectors.empty() || (nest.width >= 1 && nest.width <= most_columns);
+}
+
+/// A sum of few columns waits for the addition before; of more, windows and sums fill the registers.
+std::int64_t usual_sums(std::int64_t columns) {
+  return columns <= 2 ? 2 : 1;
 }
 
 std::string why_no_cpu_windows(const Algorithm& algorithm, const Format& format, const Target& target) {
@@ -28,32 +39,52 @@ std::string why_no_cpu_windows(const Algorithm& algorithm, const Format& format,
   if (nest.rows.empty()) return "the results do not go by rows of the weights";
   const Operand& dense = algorithm.operands[dense_operand(algorithm)];
   if (dense.dtype != DType::f32 || algorithm.accumulator != DType::f32) return "another type than f32";
-  if (nest.windows || times_of_others(algorithm, nest) != 1 || (!nest.vectors.empty() && nest.width != 1))
-    return "more than one column, or an image";
-  if (!dense.shape.front().is_static() || dense.shape.front().value < columns_of_window)
-    return "fewer than 32 columns of weights";
+  const bool is_image = nest.windows || !nest.fused.empty() || dense.shape.size() > 2;
+  if (is_image || times_of_others(algorithm, nest) != 1 || !is_few(nest))
+    return "more than eight columns, columns whose number a launch says, or an image";
+  std::int64_t columns = 1;
+  for (const IndexVariable& index : algorithm.indices)
+    if (index.reduction) columns *= index.extent.is_static() ? index.extent.value : 0;
+  if (columns < columns_of_window) return "fewer than 32 columns of weights";
   return why_no_sum(algorithm);
+}
+
+/// Windows are read along what is summed over: columns that lie otherwise are transposed.
+Schedule begun(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+               const CpuNest& nest) {
+  Schedule schedule(std::move(algorithm), std::move(weights), target);
+  const std::vector<std::string> across = operands_across(schedule.algorithm());
+  const bool lies_along = std::ranges::find(across, nest.dense) != across.end();
+  if (nest.width > 1 && !lies_along) schedule.transpose(nest.dense);
+  return schedule;
 }
 
 Schedule summed(Schedule schedule, const CpuNest& nest, std::int64_t sums) {
   const WeightLoops loops = weight_loops(schedule);
   const LoopName group = loops.rows.front(), row = loops.rows.back(), block = loops.sum.front();
   const SplitLoops steps = schedule.split(loops.sum.back(), sums);
-  std::vector<LoopName> around(nest.others.begin(), nest.others.end());
-  if (!nest.vectors.empty()) around.emplace_back(nest.vectors);
+  std::vector<LoopName> around(nest.others.begin(), nest.others.end()), inside{row};
+  if (!nest.vectors.empty()) {
+    if (nest.width == 1)
+      around.emplace_back(nest.vectors);
+    else
+      inside.insert(inside.begin(), nest.vectors);
+  }
   around.insert(around.end(), {group, block, steps.outer});
-  const auto order = [&](std::initializer_list<LoopName> inside) {
+  const auto order = [&](std::initializer_list<LoopName> of_step) {
     std::vector<LoopName> all = around;
+    all.insert(all.end(), of_step);
     all.insert(all.end(), inside.begin(), inside.end());
     schedule.reorder(all);
   };
-  order({steps.inner, row});
+  order({steps.inner});
   if (sums > 1) {
     const LoopName dealt = schedule.split_k(steps.inner, sums);
-    order({dealt, steps.inner, row});
+    order({dealt, steps.inner});
     schedule.unroll(dealt);
   }
   schedule.unroll(steps.outer);
+  if (nest.width > 1) schedule.unroll(nest.vectors);
   schedule.vectorize(row);
   schedule.parallel(group);
   return schedule;
@@ -66,15 +97,15 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
   const Algorithm seen = in_kernel_order(algorithm);
   if (std::string reason = why_no_cpu_windows(seen, weights->format(), target); !reason.empty())
     refuse_recipe(cpu_windows_needs, algorithm, std::move(reason),
-                  "one column of f32, on a CPU; else default_schedule(algorithm, weights, target)");
-  const std::int64_t sums = knobs.sums == 0 ? usual_sums : knobs.sums;
+                  "up to eight columns of f32, on a CPU; else default_schedule(algorithm, weights, target)");
+  const CpuNest nest = cpu_nest(seen, formats::csr(), target);
+  const std::int64_t sums = knobs.sums == 0 ? usual_sums(nest.width) : knobs.sums;
   if (steps_of_window % sums != 0)
     throw UserError("a knob of cpu_windows does not fit the weights", algorithm.text(),
                     "sums = " + std::to_string(sums),
                     "1, 2 or 4, which share the four steps of a block evenly");
-  const CpuNest nest = cpu_nest(seen, formats::csr(), target);
   return with_recipe_named(cpu_windows_needs.name, given, [&] {
-    return summed(ordered_schedule(std::move(algorithm), std::move(weights), target), nest, sums);
+    return summed(begun(std::move(algorithm), std::move(weights), target, nest), nest, sums);
   });
 }
 
@@ -89,18 +120,24 @@ double places_of_entry(const ProblemSummary& problem) {
 /// About how long a point takes on one core: its steps, and where values and bytes come from.
 Bound time_of_cpu_windows(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                           const Ceilings& ceilings) {
-  constexpr double of_picked = 2.6, of_gathered = 24, of_chain = 0.6, of_group = 40, beyond_second = 0.8,
-                   bytes_of_place = 5;
-  constexpr double third_cache_bytes = 24e6;
+  constexpr double of_one = 2.6, of_column = 2.05, of_gathered = 24, of_chain = 0.6, of_spilled = 8;
+  constexpr double of_group = 40, beyond_second = 0.8, bytes_of_place = 5, third_cache_bytes = 24e6;
+  constexpr std::int64_t registers_of_window = 2, most_registers = 28;
   const double cycle = 1e6 / ceilings.cycles_a_second;
   const double places = static_cast<double>(problem.stored) * places_of_entry(problem);
   const double steps = places / static_cast<double>(rows_of_window);
   const double bytes = places * bytes_of_place;
-  const double of_step = target.vector_bytes >= wide_register ? of_picked : of_gathered;
-  const bool is_chain = number_of_knob(point, "sums", usual_sums) == 1;
+  const std::int64_t count = std::max<std::int64_t>(1, problem.n);
+  const std::int64_t sums = number_of_knob(point, "sums", usual_sums(count));
+  const auto columns = static_cast<double>(count);
+  double of_step = std::max(of_one, of_column * columns);
+  if (count == 1 && sums == 1) of_step += of_chain;
+  if (count * (registers_of_window + sums) > most_registers) of_step += of_spilled;
+  if (target.vector_bytes < wide_register) of_step = of_gathered * columns;
   Parts parts(ceilings);
-  parts.add(Resource::units, cycle * steps * (of_step + (is_chain ? of_chain : 0)));
-  parts.add(Resource::units, cycle * of_group * static_cast<double>(ceil_divide(problem.m, rows_of_window)));
+  parts.add(Resource::units, cycle * steps * of_step);
+  parts.add(Resource::units,
+            cycle * of_group * columns * static_cast<double>(ceil_divide(problem.m, rows_of_window)));
   if (bytes > static_cast<double>(target.second_cache_bytes))
     parts.add(Resource::l2, cycle * steps * beyond_second);
   if (bytes > third_cache_bytes) parts.add(Resource::memory, 1e6 * bytes / ceilings.bytes_a_second / 2);
@@ -118,9 +155,10 @@ RecipeChoices choices_of_windows(const SpaceProblem&, PackedWeights&, const Targ
   return choices;
 }
 
-std::optional<KnobValues> choose_windows(const Algorithm&, std::shared_ptr<const SparseTensor>,
-                                         const Target&) {
-  return values_of(cpu_windows_knobs(), CpuWindows{.sums = usual_sums});
+std::optional<KnobValues> choose_windows(const Algorithm& algorithm, std::shared_ptr<const SparseTensor>,
+                                         const Target& target) {
+  const CpuNest nest = cpu_nest(algorithm, formats::csr(), target);
+  return values_of(cpu_windows_knobs(), CpuWindows{.sums = usual_sums(nest.width)});
 }
 
 }  // namespace
@@ -139,7 +177,7 @@ Schedule cpu_windows(Algorithm algorithm, std::shared_ptr<const SparseTensor> we
 Recipe cpu_windows_recipe() {
   return {
       .name = "cpu_windows",
-      .summary = "one column on a CPU: elements are picked out of registers, not gathered",
+      .summary = "few columns on a CPU: elements are picked out of registers, not gathered",
       .is_format = is_column_windows,
       .formats = "column_windows",
       .of_gpus = false,
