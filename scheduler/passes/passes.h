@@ -4,6 +4,8 @@
 #include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/passes/lower.h>
 
+#include <cstdint>
+
 namespace weft::passes {
 
 /// Tensor operations become the loop nests that they mean.
