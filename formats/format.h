@@ -235,6 +235,9 @@ struct ColumnBlocks {
 };
 inline constexpr ColumnBlocks column_blocks{};
 
+/// Rows by length, 16 side by side: four entries of each at a time, all of them in a window of 32 columns.
+Format column_windows();
+
 /// How n_m, v_n_m and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
 /// `v_n_m({.columns = 16})`, written "v_n_m:M=16,V=64".
 struct PairOptions {

@@ -47,8 +47,10 @@ enum class Dimension : std::uint8_t {
 struct Level {
   LevelKind kind = LevelKind::dense;
   Dimension dimension = Dimension::row;
-  std::int64_t extent =
-      0;  ///< children of a dense or n_of_m level; coordinates of a bucketed one are below it
+  /// Children of a dense or n_of_m level; coordinates of a bucketed one are below it. Beyond 0 in a
+  /// compressed level: so many columns lie behind each coordinate, or all that there are. In a singleton one,
+  /// whose index is u8 then: coordinates are below it, and any other number is padding.
+  std::int64_t extent = 0;
   std::int64_t stride = 1;
   std::string begin = {};  ///< array of a compressed, bucketed or bitmap level: parents + 1 offsets; of a
                            ///< streamed one: first rows of streams

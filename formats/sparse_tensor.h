@@ -23,7 +23,7 @@
 namespace weft {
 
 /// One weight in one format. Values of arrays are fixed once packed; the class holds them, checks them and
-/// walks them. Index arrays are i32; coordinates may be i16, those inside blocks are u8.
+/// walks them. Index arrays are i32; coordinates may be i16, those inside blocks or windows are u8.
 class SparseTensor {
  public:
   struct NamedArray {

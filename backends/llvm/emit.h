@@ -202,6 +202,8 @@ class Emitter {
   void write_element(const ir::Buffer& buffer, std::uint64_t place, llvm::Value* stored);
   llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* read_every_second(llvm::VectorType* type, const ir::Buffer& buffer, const ir::Expr& offset);
+  // emit_window.cpp
+  llvm::Value* read_window(llvm::VectorType* type, const ir::Buffer& buffer, const ir::Expr& offset);
   void add_atomically(const ir::Store& s);
   bool is_beside_streams(const ir::Buffer& buffer) const;
   void write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored);

@@ -193,6 +193,7 @@ llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
   }
   if (access.pattern == Pattern::every_second && !capabilities_.gpu && lanes_->count % 2 == 0)
     return read_every_second(type, buffer, offset);
+  if (llvm::Value* picked = read_window(type, buffer, offset)) return picked;
   llvm::Value* pointers = pointer_to(buffer, offset);
   // Divisions by what differs from lane to lane may leave the offset scalar only where all lanes agree.
   if (!is_vector(pointers)) return builder_.CreateAlignedLoad(element, pointers, alignment_of(buffer, 1));

@@ -2,6 +2,8 @@
 #include <weft/formats/check_layout.h>
 #include <weft/formats/levels/kinds.h>
 
+#include <algorithm>
+
 namespace weft::levels {
 namespace {
 
@@ -14,6 +16,14 @@ std::int64_t check_arrays(const SparseTensor& tensor, const Level& level, std::i
     refuse_damaged(tensor, fmt::format("{}[{}]", level.begin, parents), std::to_string(end),
                    fmt::format("{}, the number of places that follow", positions));
   return positions;
+}
+
+void check_child(const CheckPlace& place, const Children&, const Child& child) {
+  const Level& level = *place.levels[place.level].level;
+  const std::int64_t last = std::max<std::int64_t>(0, place.tensor.columns() - level.extent);
+  if (level.extent > 0 && child.coordinate > last)
+    refuse_damaged(place.tensor, place.where(level.index, child.position),
+                   fmt::format("column {}", child.coordinate), fmt::format("0 to {}", last));
 }
 
 }  // namespace
@@ -46,6 +56,7 @@ LevelKindRow compressed() {
           .child = listed_child,
           .check_arrays = check_arrays,
           .check_children = check_offsets,
+          .check_child = check_child,
           .ascending = listed_ascending};
 }
 

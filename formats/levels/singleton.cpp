@@ -3,13 +3,28 @@
 namespace weft::levels {
 namespace {
 
+bool is_below_extent(const Level& level) {
+  return level.extent > 0;
+}
+
 Children children(const OpenLevel&, std::int64_t parent, std::int64_t across) {
   return {parent, across, parent, 1};
 }
 
 std::int64_t check_arrays(const SparseTensor& tensor, const Level& level, std::int64_t parents) {
-  check_array(tensor, level.index, Content::coordinates, parents);
+  check_array(tensor, level.index, is_below_extent(level) ? Content::inside_blocks : Content::coordinates,
+              parents);
   return parents;
+}
+
+Child child(const OpenLevel& open, const Children& children, std::int64_t number) {
+  Child child = listed_child(open, children, number);
+  if (is_below_extent(*open.level)) child.padding = child.coordinate >= open.level->extent;
+  return child;
+}
+
+std::int64_t ascending(const OpenLevel& open, const Children& children, std::int64_t extent) {
+  return is_below_extent(*open.level) ? 0 : listed_ascending(open, children, extent);
 }
 
 }  // namespace
@@ -36,9 +51,9 @@ LevelKindRow singleton() {
   return {.kind = LevelKind::singleton,
           .name = "singleton",
           .children = children,
-          .child = listed_child,
+          .child = child,
           .check_arrays = check_arrays,
-          .ascending = listed_ascending};
+          .ascending = ascending};
 }
 
 }  // namespace weft::levels

@@ -22,6 +22,7 @@ std::span<const NamedFormat> named_formats() {
       named::column_quads(),
       named::column_vectors(),
       named::column_blocks(),
+      named::column_windows(),
       named::lane_streams(),
       named::pair_words(),
   };

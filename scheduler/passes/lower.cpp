@@ -177,7 +177,9 @@ ThreadProgram lower(const ir::Program& given, const Target& target, const PassOb
   pipeline.run("sink_vector_loops", passes::sink_vector_loops);
   if (target.is_gpu()) {
     // While the conditions of a sum and of its result are still spelled alike.
-    pipeline.run("sum_without_branches", passes::sum_without_branches);
+    pipeline.run("sum_without_branches", [](ir::Program p) {
+      return passes::sum_without_branches(std::move(p), passes::BranchesOf::all);
+    });
     // While loops are still bound, their variables tell which dimension belongs to a thread.
     pipeline.run("make_registers_private", passes::make_registers_private);
     pipeline.run("let_one_thread_write",
@@ -200,6 +202,9 @@ ThreadProgram lower(const ir::Program& given, const Target& target, const PassOb
     if (program.roles) result.launch.threads += program.roles->producers * 32;
     passes::check_barriers(pipeline.program());
   } else {
+    pipeline.run("sum_without_branches", [](ir::Program p) {
+      return passes::sum_without_branches(std::move(p), passes::BranchesOf::lanes);
+    });
     pipeline.run("serialize_bound_loops", passes::serialize_bound_loops);
     pipeline.run("write_out_choices", passes::write_out_choices);
     pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), 0, false); });

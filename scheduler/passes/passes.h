@@ -4,6 +4,8 @@
 #include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/passes/lower.h>
 
+#include <cstdint>
+
 namespace weft::passes {
 
 /// Tensor operations become the loop nests that they mean.
@@ -70,10 +72,13 @@ ir::Program ask_whole_vectors(ir::Program program);
 /// vector registers hold.
 ir::Program trim_vectors(ir::Program program);
 
+/// Which branches go: of a CPU those whose condition each lane of a vector has read for itself, such as a
+/// mark of padding.
+enum class BranchesOf : std::uint8_t { all, lanes };
 /// if (c) sum += a * b becomes a sum without the branch, where all that a and b read can be read anyway, with
 /// indices clamped: of zeros where c does not hold, or of anything where nobody asks for that sum, which then
 /// also begins without the branch.
-ir::Program sum_without_branches(ir::Program program);
+ir::Program sum_without_branches(ir::Program program, BranchesOf which);
 
 /// sum += a * b becomes sum = fma(a, b, sum).
 ir::Program fuse_multiply_add(ir::Program program);

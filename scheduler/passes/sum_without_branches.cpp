@@ -42,11 +42,11 @@ bool stays_inside(const Expr& index, const Expr& extent, const ir::Ranges& loops
   return size != nullptr && range.minimum && *range.minimum >= 0 && range.maximum && *range.maximum < *size;
 }
 
-/// True when the reads of `factor` stay inside their buffers whether or not the condition holds; indices are
-/// clamped for that.
-bool made_safe(const Expr& condition, const ir::Ranges& loops, Expr& factor) {
+/// True when the reads of `factor` stay inside their buffers whether or not the condition holds, which tells
+/// something of what depends on `asked`; indices are clamped for that.
+bool made_safe(const Expr& condition, const std::set<std::string>& asked, const ir::Ranges& loops,
+               Expr& factor) {
   if (ir::clamp_reads(condition, factor)) return true;
-  const std::set<std::string> asked = inputs_of(condition);
   const auto loads = loads_of(factor);
   return std::ranges::all_of(loads, [&](const ir::Load* load) {
     if (is_read_by(condition, *load)) return true;
@@ -58,9 +58,21 @@ bool made_safe(const Expr& condition, const ir::Ranges& loops, Expr& factor) {
   });
 }
 
+/// Names of loops whose iterations are lanes of a vector.
+std::set<std::string> vector_loops(const Stmt& body) {
+  std::set<std::string> names;
+  ir::each<ir::For>(body, [&](const ir::For& loop) {
+    if (loop.kind == LoopKind::vectorized) names.insert(loop.name);
+  });
+  return names;
+}
+
 class Removal {
  public:
+  explicit Removal(BranchesOf which) : which_(which) {}
+
   Stmt operator()(const Stmt& body) {
+    lanes_ = vector_loops(body);
     loops_ = ir::loop_ranges(body);
     note_results(body, {});
     // First values first: what is added to where one of them has its condition still, keeps its own.
@@ -86,9 +98,28 @@ class Removal {
 
   /// What the branch holds, where it can do without; else `s`, the branch.
   Stmt freed(const ir::If& branch, const Stmt& s) const {
-    if (branch.otherwise.defined()) return s;
+    if (branch.otherwise.defined() || (which_ == BranchesOf::lanes && !reads_by_lane(branch.condition)))
+      return s;
     const Stmt sums = without(branch.then, ir::conjuncts_of(branch.condition));
     return sums.defined() ? sums : s;
+  }
+
+  /// Whether each lane has read for itself what the condition asks.
+  bool reads_by_lane(const Expr& condition) const {
+    return std::ranges::any_of(loads_of(condition), [&](const ir::Load* load) {
+      return std::ranges::any_of(load->indices,
+                                 [&](const Expr& index) { return shares_inputs(index, lanes_); });
+    });
+  }
+
+  /// What the condition says something of. What a lane has read says nothing of what all lanes read.
+  std::set<std::string> asked_by(const Expr& condition) const {
+    std::set<std::string> names = inputs_of(condition);
+    if (which_ == BranchesOf::all) return names;
+    std::set<std::string> of_lanes = lanes_;
+    for (const ir::Load* load : loads_of(condition)) of_lanes.insert(load->buffer->name);
+    std::erase_if(names, [&](const std::string& name) { return !of_lanes.contains(name); });
+    return names;
   }
 
   /// Which conditions stand around the reads of each sum's result.
@@ -215,7 +246,9 @@ class Removal {
     for (const Expr& condition : conditions) {
       if (!keeps_place(condition, store) || begins_under(store.buffer, condition)) return {};
       if (reads_unwritten(product.left, condition) || reads_unwritten(product.right, condition)) return {};
-      if (!made_safe(condition, loops_, left) || !made_safe(condition, loops_, right)) return {};
+      const std::set<std::string> asked = asked_by(condition);
+      if (!made_safe(condition, asked, loops_, left) || !made_safe(condition, asked, loops_, right))
+        return {};
       if (guards_result(store.buffer, condition)) continue;
       counts = counts.defined() ? counts && condition : condition;
     }
@@ -238,7 +271,9 @@ class Removal {
     std::vector<Expr> conditions;  ///< around it
   };
 
-  ir::Ranges loops_;  ///< loops of constant begin and extent
+  BranchesOf which_;
+  std::set<std::string> lanes_;  ///< vectorized loops
+  ir::Ranges loops_;             ///< loops of constant begin and extent
   /// The conditions around each read of a sum's result.
   std::map<const ir::Buffer*, std::vector<std::vector<Expr>>> results_;
   std::map<const ir::Buffer*, std::vector<Write>> writes_;  ///< to registers
@@ -246,8 +281,8 @@ class Removal {
 
 }  // namespace
 
-ir::Program sum_without_branches(ir::Program program) {
-  program.body = Removal()(program.body);
+ir::Program sum_without_branches(ir::Program program, BranchesOf which) {
+  program.body = Removal(which)(program.body);
   return program;
 }
 

@@ -18,6 +18,7 @@ Recipe cpu_rows_recipe();
 Recipe cpu_code_recipe();
 Recipe cpu_groups_recipe();
 Recipe cpu_blocks_recipe();
+Recipe cpu_windows_recipe();
 Recipe sparsert_recipe();
 Recipe sliced_rows_recipe();
 Recipe shfl_bw_recipe();
@@ -32,9 +33,10 @@ constexpr std::size_t most_added = 64;
 /// Recipes are pointed to, so that the list has its room from the beginning.
 std::vector<Recipe>& all_recipes() {
   static std::vector<Recipe> list = [] {
-    const std::array own{default_recipe(),    cpu_rows_recipe(),    cpu_code_recipe(),    cpu_groups_recipe(),
-                         cpu_blocks_recipe(), sliced_rows_recipe(), sparsert_recipe(),    shfl_bw_recipe(),
-                         hb_ell_recipe(),     v_n_m_recipe(),       lane_streams_recipe()};
+    const std::array own{default_recipe(),     cpu_rows_recipe(),   cpu_code_recipe(),
+                         cpu_groups_recipe(),  cpu_blocks_recipe(), cpu_windows_recipe(),
+                         sliced_rows_recipe(), sparsert_recipe(),   shfl_bw_recipe(),
+                         hb_ell_recipe(),      v_n_m_recipe(),      lane_streams_recipe()};
     std::vector<Recipe> begun;
     begun.reserve(own.size() + most_added);
     begun.assign(own.begin(), own.end());

@@ -127,6 +127,9 @@ std::vector<Format> formats_on_cpu(const WeightMatrix& weights) {
   constexpr std::int64_t few_entries = 65'536;  // their list stays in the second cache
   if (weights.stored() >= few_entries && weights.columns <= formats::columns_of_16_bits)
     formats.push_back(formats::csr({.index = 16}));
+  constexpr std::int64_t columns_of_window = 32;
+  if (weights.stored() > 0 && weights.columns >= columns_of_window && weights.values.dtype() == DType::f32)
+    formats.push_back(formats::column_windows());
   return formats;
 }
 

@@ -19,8 +19,8 @@ namespace weft {
 /// sliced_ell, are none of them. A few passes over the entries; nothing is packed.
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights);
 /// Of these, the ones that recipes for the target take. On a CPU, groups of rows that keep the same columns
-/// are of 16, 8 or 4 rows, in column_vectors, weights of many columns are in column_blocks too, and what
-/// sparse tensor cores read is left out.
+/// are of 16, 8 or 4 rows, in column_vectors, weights of many columns are in column_blocks too, those of f32
+/// in column_windows, and what sparse tensor cores read is left out.
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights, const Target& target);
 
 /// The largest of 128, 64, 32 and 16 for which three quarters of the rows are in groups of so many rows that

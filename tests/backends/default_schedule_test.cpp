@@ -120,6 +120,7 @@ std::optional<Schedule> schedule_without_sum(const Recipe& recipe, const Algorit
       {"cpu_code", {"csr", "cpu"}},
       {"cpu_groups", {"column_vectors", "cpu"}},
       {"cpu_blocks", {"column_blocks", "cpu"}},
+      {"cpu_windows", {"column_windows", "cpu"}},
       {"sparsert", {"csr", "sm_80"}},
       {"sliced_rows", {"csr", "sm_80"}},
       {"shfl_bw", {"shfl_bw:V=64", "sm_90a"}},

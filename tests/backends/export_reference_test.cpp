@@ -91,7 +91,7 @@ TEST(ExportedReference, LeavesZerosBesideInfinityOutAsTheLibraryDoes) {
   b.set(7 * width + 2, -infinity);
   b.set(inner * width - 1, std::nan(""));
   for (const char* format : {"csr", "ell", "bcsr:b=8", "vector_wise:V=8", "hb_ell:b=4", "bitmap",
-                             "lane_streams:columns=64", "pair_words:columns=64"}) {
+                             "column_windows", "lane_streams:columns=64", "pair_words:columns=64"}) {
     const auto weights = std::make_shared<const SparseTensor>(pack(matrix, parse_format(format)));
     const Algorithm product = spmm_algorithm(rows, inner, Extent::any("N"), DType::f32);
     const Built built(

@@ -202,6 +202,7 @@ const std::vector<std::string> all_formats{"dense",
                                            "vector_wise:V=8,k=16",
                                            "shfl_bw:V=8,k=16",
                                            "column_quads:V=16",
+                                           "column_windows",
                                            "lane_streams:columns=64",
                                            "pair_words:columns=64"};
 

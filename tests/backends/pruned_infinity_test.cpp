@@ -49,6 +49,7 @@ const std::vector<std::string> all_formats{"dense",
                                            "n_m:V=16",
                                            "v_n_m:M=8,V=16",
                                            "column_quads:V=16",
+                                           "column_windows",
                                            "lane_streams:columns=64",
                                            "pair_words:columns=64"};
 
@@ -111,7 +112,6 @@ std::vector<Schedule> schedules_of(const Space& space) {
 }
 
 TEST(PrunedInfinity, EveryRecipeKeepsTheRule) {
-  constexpr std::int64_t width = 40;
   std::map<std::string_view, int> tried;
   for (const char* name : {"sm_80", "sm_90a", "cpu"}) {
     const Target target = target_named(name);
@@ -119,8 +119,9 @@ TEST(PrunedInfinity, EveryRecipeKeepsTheRule) {
     for (const DType dtype : {DType::f16, DType::f32}) {
       for (const char* text : {"csr", "hb_ell:every=2", "shfl_bw:V=16", "vector_wise:V=32", "n_m:V=64",
                                "v_n_m:M=8,V=64", "column_quads:V=64", "column_vectors",
-                               "column_blocks:columns=16", "lane_streams", "pair_words"}) {
+                               "column_blocks:columns=16", "column_windows", "lane_streams", "pair_words"}) {
         const Format format = parse_format(text);
+        const std::int64_t width = format.name == "column_windows" ? 1 : 40;
         const SpaceProblem problem{spmm_algorithm(rows, inner, width, dtype),
                                    std::make_shared<const WeightMatrix>(matrix_for(format, dtype)), format};
         for (const Recipe& recipe : recipes()) {

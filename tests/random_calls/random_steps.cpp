@@ -4,6 +4,7 @@
 #include <weft/scheduler/recipes/cpu/cpu_blocks.h>
 #include <weft/scheduler/recipes/cpu/cpu_code.h>
 #include <weft/scheduler/recipes/cpu/cpu_groups.h>
+#include <weft/scheduler/recipes/cpu/cpu_windows.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
@@ -286,8 +287,9 @@ Step random_step(const Schedule& schedule, Dice& dice) {
 
 Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                        const Target& target, Dice& dice, std::string& text) {
-  static const std::vector<std::string> on_cpu{"default",    "cpu_rows",   "cpu_rows", "cpu_code",
-                                               "cpu_groups", "cpu_blocks", "auto",     "sparsert"};
+  static const std::vector<std::string> on_cpu{"default",     "cpu_rows",   "cpu_rows",
+                                               "cpu_code",    "cpu_groups", "cpu_blocks",
+                                               "cpu_windows", "auto",       "sparsert"};
   static const std::vector<std::string> on_gpu{
       "default", "sparsert", "sparsert", "sliced_rows", "lane_streams", "shfl_bw", "v_n_m", "hb_ell", "auto"};
   const std::string name = dice.chance(2) ? "cpu_rows" : dice.any_of(target.is_gpu() ? on_gpu : on_cpu);
@@ -296,6 +298,7 @@ Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseT
   if (name == "cpu_code") return cpu_code(algorithm, weights, target, code_knobs(dice, text));
   if (name == "cpu_groups") return cpu_groups(algorithm, weights, target, group_knobs(dice, text));
   if (name == "cpu_blocks") return cpu_blocks(algorithm, weights, target, column_block_knobs(dice, text));
+  if (name == "cpu_windows") return cpu_windows(algorithm, weights, target);
   if (name == "cpu_rows") return cpu_rows(algorithm, weights, target, cpu_knobs(dice, text));
   if (name == "sparsert") return sparsert(algorithm, weights, target, sparsert_knobs(dice, text));
   if (name == "sliced_rows") return sliced_rows(algorithm, weights, target, slices_knobs(dice, text));

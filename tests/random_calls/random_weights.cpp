@@ -144,6 +144,7 @@ Format random_format(Dice& dice) {
                                               "column_blocks",
                                               "csr:index=16",
                                               "column_blocks:columns=8",
+                                              "column_windows",
                                               "lane_streams:columns=64",
                                               "lane_streams",
                                               "pair_words:columns=128"};

@@ -11,7 +11,12 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
   loop.begin = walk.load(level.begin, {parent});
   loop.extent = walk.load(level.begin, {parent + 1}) - loop.begin;
   place.enter(position);
-  if (!level.index.empty()) walk.meet(number, walk.load(level.index, {position}), place);
+  if (level.index.empty()) return loop;
+  Expr coordinate = walk.load(level.index, {position});
+  // What the check has made sure of, where whoever reads all columns behind it can see it.
+  if (level.extent > 0)
+    coordinate = ir::maximum(ir::minimum(coordinate, walk.extent_of(Dimension::column) - level.extent), 0);
+  walk.meet(number, coordinate, place);
   return loop;
 }
 

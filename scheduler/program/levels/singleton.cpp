@@ -4,13 +4,23 @@ namespace weft::level_programs {
 namespace {
 
 std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& place) {
-  const ir::Expr parent = walk.parent(number, place);
+  const Expr parent = walk.parent(number, place);
+  const Level& level = walk.level(number);
   place.enter(parent);
-  walk.meet(number, walk.load(walk.level(number).index, {parent}), place);
+  const Expr coordinate = walk.load(level.index, {parent});
+  if (level.extent == 0) {
+    walk.meet(number, coordinate, place);
+  } else {
+    walk.meet(number, coordinate % level.extent, place);
+    place.conditions.push_back(coordinate < level.extent);
+  }
   return std::nullopt;
 }
 
-ir::Expr facts(LevelFacts&, std::size_t, const ir::Expr& parents) {
+ir::Expr facts(LevelFacts& facts, std::size_t number, const ir::Expr& parents) {
+  const Level& level = facts.level(number);
+  constexpr std::int64_t most_of_byte = 255;
+  if (level.extent > 0) facts.add(level.index, parents, 0, most_of_byte);
   return parents;
 }
 

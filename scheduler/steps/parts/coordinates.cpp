@@ -19,8 +19,10 @@ Coordinates::Coordinates(const StepContext& context) {
     // Coordinates inside a block end with it.
     const std::int64_t extent = std::exchange(extents.at(level.dimension), level.stride);
     if (level.index.empty() || !level_kind(level.kind).listed || extent < 1) continue;
-    by_buffer_[array_buffer_name(sparse->name, level.index)] = {level.padded ? -1 : 0,
-                                                                (extent - 1) / level.stride};
+    constexpr std::int64_t most_of_byte = 255;
+    const bool in_bytes = level.kind == LevelKind::singleton && level.extent > 0;
+    by_buffer_[array_buffer_name(sparse->name, level.index)] = {
+        level.padded ? -1 : 0, in_bytes ? most_of_byte : (extent - 1) / level.stride};
   }
 }
 
