@@ -231,6 +231,12 @@ TEST(CpuCode, ImagesInPaddedCopiesHaveSumsOfTheirOwn) {
     EXPECT_THAT(kernel.assembly(),
                 HasSubstr(stride == 1 ? "{1to16}, %zmm31, %zmm0" : "{1to8}, %ymm31, %ymm0"));
   }
+  Convolution narrow = usual;
+  narrow.image = {5, 4};
+  const Kernel kernel = test::expect_exact_on_cpu(
+      cpu_code(convolution_algorithm(narrow, DType::f32), packed(filters_of(narrow)), with_vectors(64)),
+      {.processor = "x86-64-v4"});
+  EXPECT_THAT(kernel.assembly(), HasSubstr("{1to8}, %ymm31, %ymm0")) << "a line fills half of them";
 }
 
 TEST(CpuCode, VectorsOfHalfARegister) {
