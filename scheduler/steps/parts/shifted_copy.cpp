@@ -51,8 +51,7 @@ class ShiftedCopy {
     const Expr shift = index.shifts > 1 ? add(index.shifts, index.shift) : ir::integer(0);
     first_line_ = std::ssize(names_);
     std::vector<Expr> source(load_->indices.size());
-    for (std::size_t i = 0; i < load_->indices.size(); ++i) {
-      if (i == dimension_ || (fused_ && i + 1 == dimension_)) continue;
+    for (const std::size_t i : other_dimensions()) {
       const Span span = span_of(load_->indices[i], buffer_->shape[i], loops_, coordinates_);
       if (!span.begin.defined() || !ir::is_constant(program_, span.extent))
         return refuse(
@@ -113,6 +112,33 @@ class ShiftedCopy {
     const bool whole = pixel != nullptr && line != nullptr && ir::same(pixel->left, line->left) &&
                        ir::same(pixel->right, line->right) && ir::same(pixel->right, buffer_->shape[last]);
     return whole ? std::optional(*pixel) : std::nullopt;
+  }
+
+  /// Those that are not gone through by vectors. What loops around all weights step through comes first: one
+  /// of their iterations reads what lies together, not a part of each line, as far apart as lines are long.
+  std::vector<std::size_t> other_dimensions() const {
+    std::vector<std::size_t> dimensions;
+    for (std::size_t i = 0; i < load_->indices.size(); ++i)
+      if (i != dimension_ && !(fused_ && i + 1 == dimension_)) dimensions.push_back(i);
+    std::ranges::stable_partition(dimensions, [&](std::size_t i) {
+      return std::ranges::any_of(loops_, [&](const auto& entry) {
+        return ir::is_over_output(entry.second.role) && ir::uses(load_->indices[i], entry.first) &&
+               is_around_weights(entry.second);
+      });
+    });
+    return dimensions;
+  }
+
+  /// Whether all loops over rows, which the operand has nothing of, stand inside of it.
+  bool is_around_weights(const ir::For& loop) const {
+    const ir::InnerLoops inside = ir::inner_loops(loop.body);
+    const auto range = ir::constant_iterations(loop);
+    const bool is_one = range && range->extent == 1;
+    return !is_one && std::ranges::all_of(loops_, [&](const auto& entry) {
+      const bool is_of_operand = std::ranges::any_of(
+          load_->indices, [&](const Expr& index) { return ir::uses(index, entry.first); });
+      return is_of_operand || !ir::is_over_output(entry.second.role) || inside.contains(entry.first);
+    });
   }
 
   /// Loops over results step, numbers of the weights shift.
