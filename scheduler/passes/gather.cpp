@@ -245,9 +245,7 @@ class Gather {
   std::optional<std::size_t> coordinate_across() const {
     constexpr std::int64_t least = 4;
     const ir::Linear from = ir::linear(ir::offset_of(*copy_.source, copy_.source_begin));
-    if (from.coefficient_of(last()) == 1 || extent(copy_.extents.size() - 1) < least ||
-        ir::uses(asked_in_turn(condition()), last()))
-      return std::nullopt;
+    if (from.coefficient_of(last()) == 1 || extent(copy_.extents.size() - 1) < least) return std::nullopt;
     for (std::size_t i = 0; i + 1 < copy_.coordinates.size(); ++i) {
       const std::string& name = copy_.coordinates[i];
       const bool is_even = std::ranges::none_of(from.terms, [&](const ir::Linear::Term& term) {

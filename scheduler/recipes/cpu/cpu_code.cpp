@@ -189,6 +189,20 @@ bool stays_in_place(const Algorithm& algorithm, const CpuNest& nest, const CpuCo
          ceil_divide(extent_of(algorithm, nest.rows).value, knobs.rows) <= few_blocks;
 }
 
+/// Whether copies hold each element of the dense operand once: then they turn it by squares. Lines that a
+/// filter's columns read anew are transposed first.
+bool is_read_once(const Algorithm& algorithm) {
+  const auto dense = std::ranges::find(algorithm.factors, dense_operand(algorithm), &TensorAccess::operand);
+  return std::ranges::all_of(dense->indices, [&](const AffineIndex& place) {
+    return place.terms.size() < 2 || std::ranges::none_of(
+                                         place.terms,
+                                         [&](const auto& term) {
+                                           return algorithm.index(term.first).reduction &&
+                                                  extent_of(algorithm, term.first) != Extent(1);
+                                         });
+  });
+}
+
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                        const CpuCode& knobs) {
   require_format(cpu_code_needs, algorithm, weights.get(),
@@ -240,7 +254,10 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
                     fmt::format("columns = {}", chosen.columns),
                     fmt::format("a multiple of {}, the elements of its vectors", chosen.lanes));
   return with_recipe_named(cpu_code_needs.name, given, [&] {
-    Schedule schedule = ordered_schedule(std::move(algorithm), std::move(weights), target);
+    const std::string as_it_lies =
+        chosen.copy == CpuCopy::panel && is_read_once(seen) ? nest.dense : std::string();
+    Schedule schedule = ordered_schedule(std::move(algorithm), std::move(weights), target,
+                                         OperandCopies::transposed, as_it_lies);
     if (of_images) schedule.transpose(seen.operands[seen.output.operand].name);
     return CodeSteps(std::move(schedule), nest, chosen)();
   });
