@@ -261,6 +261,11 @@ TEST(CpuCode, VectorsOfImagesFillLanesThatLinesLeaveIdle) {
   test::expect_exact_on_cpu(cpu_code(halves, packed(weights_of(40, 45, DType::f16)), with_vectors(64),
                                      {.vectors = CpuVectors::images}),
                             {.processor = "x86-64-v4"});
+  Convolution eight = usual;
+  eight.batch = 8;
+  test::expect_exact_on_cpu(cpu_code(convolution_algorithm(eight, DType::f32), packed(filters_of(eight)),
+                                     with_vectors(32), {.vectors = CpuVectors::images}),
+                            {.processor = "x86-64-v3"});
   // Lines of 16 pixels leave none idle; 8 images are no vector, and other layouts have vectors of their own.
   Convolution other = usual;
   other.image = {16, 16};
