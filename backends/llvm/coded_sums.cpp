@@ -171,6 +171,13 @@ void SumCoder::name(Sum& sum, const CodedBlock* block, Begin begin) {
   assembly_ += text;
 }
 
+/// Halves where so many elements are asked for, or a few of so many that there is room for.
+VectorRegisters SumCoder::registers_of(const ir::Buffer& sums, const Asked& asked) const {
+  const std::int64_t* const room = sums.shape.empty() ? nullptr : ir::integer_value(sums.shape.back());
+  const VectorRegisters as_asked = registers_.with_lanes(asked.whole);
+  return as_asked.halves || room == nullptr ? as_asked : registers_.with_lanes(*room);
+}
+
 /// The product that the statement is; without a table where it is none, or a sum could not stay in a
 /// register.
 SumCoder::Sum SumCoder::sum_of(const Stmt& statement, const Expr& guard) const {
@@ -181,7 +188,6 @@ SumCoder::Sum SumCoder::sum_of(const Stmt& statement, const Expr& guard) const {
     if (!lanes || lanes->count < 1 || lanes->count > registers_.lanes()) return {};
     asked = *lanes;
   }
-  const VectorRegisters vectors = registers_.with_lanes(asked.whole);
   const auto* condition = each->as<ir::If>();
   const bool is_guarded = condition != nullptr && guard.defined() && !condition->otherwise.defined() &&
                           ir::same(condition->condition, guard);
@@ -190,6 +196,7 @@ SumCoder::Sum SumCoder::sum_of(const Stmt& statement, const Expr& guard) const {
   if (product == nullptr || product->dense == product->sums ||
       (is_guarded && product->dense->scope == ir::Scope::global))
     return {};
+  const VectorRegisters vectors = registers_of(*product->sums, asked);
   auto place = first_lane_of(*product->dense, product->of_dense, asked, vectors.lanes());
   auto row = first_lane_of(*product->sums, product->of_sums, asked, vectors.lanes());
   if (!place || !row || !is_nobody_behind(*product->sums, asked.count, vectors.lanes())) return {};

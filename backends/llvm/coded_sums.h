@@ -131,6 +131,7 @@ class SumCoder {
   /// `guard`: a condition without which the elements of a sum are not even zero at first. What is added up of
   /// others nobody asks for, so the product may be done without it.
   Sum sum_of(const ir::Stmt& statement, const ir::Expr& guard = {}) const;
+  VectorRegisters registers_of(const ir::Buffer& sums, const AskedLanes& asked) const;
   const Sum& run(const ir::Stmt& stmt, const ir::Expr& guard = {});
   bool is_nobody_behind(const ir::Buffer& sums, std::int64_t asked, std::int64_t lanes) const;
   void name(Sum& sum, const CodedBlock* block, Begin begin);

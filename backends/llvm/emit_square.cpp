@@ -53,10 +53,47 @@ const ir::Load* read_across(const ir::For& columns) {
   return is_across ? load : nullptr;
 }
 
+using Rows = std::array<llvm::Value*, side>;
+
+/// Of two vectors: places[i % 4] of each four elements, those from `side` on of the other vector.
+std::array<int, side> in_fours(const std::array<int, 4>& places) {
+  std::array<int, side> all{};
+  for (std::size_t i = 0; i < side; ++i) all[i] = static_cast<int>(i / 4 * 4) + places[i % 4];
+  return all;
+}
+
+/// Of two vectors: the fours from `first` on, each second one, of the one and then of the other.
+std::array<int, side> of_fours(int first) {
+  std::array<int, side> all{};
+  for (int i = 0; i < static_cast<int>(side); ++i)
+    all[static_cast<std::size_t>(i)] = i / 8 * static_cast<int>(side) + (i / 4 % 2 * 2 + first) * 4 + i % 4;
+  return all;
+}
+
+/// Squares of four elements are turned first, within 16 bytes of f32, then they change places: two rounds of
+/// shuffles of 16 vectors each, the cheapest ones of their kinds.
+void turn_square(llvm::IRBuilder<>& builder, Rows& rows) {
+  constexpr int other = side;
+  const auto round = [&](unsigned apart, const std::array<int, side>& first,
+                         const std::array<int, side>& second) {
+    for (unsigned row = 0; row < side; ++row) {
+      if ((row & apart) != 0) continue;
+      llvm::Value *const one = rows[row], *const next = rows[row + apart];
+      rows[row] = builder.CreateShuffleVector(one, next, first);
+      rows[row + apart] = builder.CreateShuffleVector(one, next, second);
+    }
+  };
+  round(1, in_fours({0, other, 1, other + 1}), in_fours({2, other + 2, 3, other + 3}));
+  round(2, in_fours({0, 1, other, other + 1}), in_fours({2, 3, other + 2, other + 3}));
+  // What was columns 0 and 1 of four stands in rows 0 and 2, what was 2 and 3 in rows 1 and 3.
+  for (unsigned row = 0; row < side; row += 4) std::swap(rows[row + 1], rows[row + 2]);
+  round(4, of_fours(0), of_fours(1));
+  round(8, of_fours(0), of_fours(1));
+}
+
 }  // namespace
 
-/// Rows and columns change places in a second square, which is then read along. Each round moves the number
-/// of an element, four bits of its row and four of its column, round by one bit.
+/// Rows and columns change places in a second square, which is then read along.
 bool Emitter::square_across(const ir::For& columns) {
   const ir::Load* read = capabilities_.gpu || lanes_ ? nullptr : read_across(columns);
   if (read == nullptr) return false;
@@ -71,22 +108,10 @@ bool Emitter::square_across(const ir::For& columns) {
   const auto row_of = [&](const Storage& storage, unsigned row) {
     return builder_.CreateConstInBoundsGEP1_64(row_type, storage.pointer, row);
   };
-  std::array<llvm::Value*, side> rows{};
+  Rows rows{};
   for (unsigned row = 0; row < side; ++row)
     rows[row] = builder_.CreateAlignedLoad(row_type, row_of(from, row), aligned);
-  std::array<int, side> low{}, high{};
-  for (int i = 0; i < static_cast<int>(side); ++i) {
-    low[static_cast<std::size_t>(i)] = i / 2 + i % 2 * static_cast<int>(side);
-    high[static_cast<std::size_t>(i)] = low[static_cast<std::size_t>(i)] + static_cast<int>(side) / 2;
-  }
-  for (unsigned bits = 1; bits < side; bits *= 2) {
-    std::array<llvm::Value*, side> next{};
-    for (unsigned i = 0; i < side / 2; ++i) {
-      next[2 * i] = builder_.CreateShuffleVector(rows[i], rows[i + side / 2], low);
-      next[2 * i + 1] = builder_.CreateShuffleVector(rows[i], rows[i + side / 2], high);
-    }
-    rows = next;
-  }
+  turn_square(builder_, rows);
   for (unsigned row = 0; row < side; ++row) builder_.CreateAlignedStore(rows[row], row_of(to, row), aligned);
   ir::For along = columns;
   along.body = ir::rewrite<ir::Load>(columns.body, [&](const ir::Load& load, const ir::Expr& e) {

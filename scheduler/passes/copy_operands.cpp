@@ -5,6 +5,8 @@
 #include <weft/scheduler/passes/copy_operands.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <utility>
 
 namespace weft::passes {
@@ -158,29 +160,70 @@ Stmt rows_copied(const Sides& sides, const std::string& name) {
                        std::move(body));
 }
 
-/// A matrix, or each line of images whose channels move, by squares of vectors, which come to a tile by rows
-/// of one side and leave it by rows of the other: every line of both is read or written once, wherever rows
-/// that follow one another meet in a cache. What fills up the rows of an input's copy becomes zero.
-Stmt squares_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
+/// Dimensions behind one another as one: where an element of it lies in each of them.
+std::vector<Expr> parted(const Expr& place, const std::vector<Expr>& extents) {
+  std::vector<Expr> places(extents.size());
+  Expr behind = 1;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    places[i] = i == 0 ? place / behind : place / behind % extents[i];
+    behind = behind * extents[i];
+  }
+  return places;
+}
+
+bool are_integers(std::span<const Expr> extents) {
+  return std::ranges::all_of(extents, [](const Expr& each) { return ir::integer_value(each) != nullptr; });
+}
+
+/// What the caller has as [..., first, second] and the kernel as [second, ..., first], each of them one
+/// dimension or several behind one another.
+struct Turn {
+  std::size_t others = 0;    ///< dimensions in front of both
+  std::size_t of_first = 1;  ///< dimensions of the first one
+};
+
+/// Nothing where what lies behind one another has sizes that a launch says.
+std::optional<Turn> turn_of(const ir::OperandCopy& copy) {
+  const std::span<const Expr> shape = copy.given->shape;
+  switch (copy.order) {
+    case ir::CopyOrder::first_innermost:
+      return are_integers(shape.subspan(2)) ? std::optional<Turn>({0, 1}) : std::nullopt;
+    case ir::CopyOrder::last_outermost: {
+      std::size_t others = shape.size() - 2;
+      while (others > 0 && ir::integer_value(shape[others]) != nullptr) --others;
+      return Turn{others, shape.size() - 1 - others};
+    }
+    default: return std::nullopt;
+  }
+}
+
+/// By squares of vectors, which come to a tile by rows of one side and leave it by rows of the other: every
+/// line of both is read or written once, wherever rows that follow one another meet in a cache. What fills
+/// up the rows of an input's copy becomes zero.
+Stmt squares_copied(const ir::OperandCopy& each, const ir::BufferRef& copy, const Turn& turn) {
   constexpr std::int64_t side = 16;
   const std::string& name = each.given->name;
   const ir::BufferRef &from = each.is_output ? copy : each.given, &to = each.is_output ? each.given : copy;
   const auto variable = [&](const std::string& part) { return ir::variable(name + part); };
-  // The caller has the two dimensions that change places behind all others, the copy around them.
-  const std::size_t others = each.given->shape.size() - 2;
+  const std::vector<Expr>& shape = each.given->shape;
+  const auto end_of_first = shape.begin() + static_cast<std::ptrdiff_t>(turn.others + turn.of_first);
+  const std::vector<Expr> of_first(shape.begin() + static_cast<std::ptrdiff_t>(turn.others), end_of_first),
+      of_second(end_of_first, shape.end());
   std::vector<Expr> other;
-  for (std::size_t i = 0; i < others; ++i) other.push_back(variable(fmt::format(".other{}", i)));
-  const auto at = [&](const ir::BufferRef& buffer, const Expr& first, const Expr& second) {
-    std::vector<Expr> place = other;
-    place.insert(buffer == copy ? place.begin() : place.end(), first);
-    place.push_back(second);
+  for (std::size_t i = 0; i < turn.others; ++i) other.push_back(variable(fmt::format(".other{}", i)));
+  const auto at = [&](const ir::BufferRef& buffer, const Expr& row, const Expr& column) {
+    const bool is_copy = buffer == copy;
+    std::vector<Expr> place = parted(is_copy ? column : row, of_first);
+    const std::vector<Expr> second = parted(is_copy ? row : column, of_second);
+    place.insert(place.begin(), other.begin(), other.end());
+    place.insert(is_copy ? place.begin() : place.end(), second.begin(), second.end());
     return place;
   };
-  const auto first_extent = [&](const ir::BufferRef& buffer) {
-    return buffer->shape[buffer == copy ? 0 : others];
-  };
-  // The copy of an output may be wider than what is in it.
-  const Expr rows = first_extent(from), columns = first_extent(to), filled = to->shape.back();
+  const Expr first = product(of_first, 0, of_first.size()), second = product(of_second, 0, of_second.size());
+  // The copy may be wider than what is in it.
+  const Expr filled = turn.of_first == 1 && !each.is_output ? copy->shape.back() : first;
+  const Expr rows = each.is_output ? second : first, columns = each.is_output ? first : second,
+             written = each.is_output ? second : filled;
   const Expr down = variable(".down"), across = variable(".across"), row = variable(".row"),
              column = variable(".column");
   const auto tile = ir::make_tile(name + ".square", *from, ir::Scope::shared, {side, side});
@@ -192,18 +235,25 @@ Stmt squares_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
   in = ir::if_then(from_row < rows, std::move(in),
                    ir::for_range(column, side, LoopKind::vectorized, -1, zero));
   in = ir::for_range(row, side, LoopKind::serial, -1, std::move(in));
-  Stmt out = ir::if_then(from_row < filled,
+  Stmt out = ir::if_then(from_row < written,
                          ir::store(to, at(to, from_column, from_row), ir::load(tile, {row, column})));
   out = ir::for_range(row, side, LoopKind::vectorized, -1, std::move(out));
   out = ir::if_then(from_column < columns, std::move(out));
   out = ir::for_range(column, side, LoopKind::serial, -1, std::move(out));
   Stmt body = ir::allocate(tile, ir::block({std::move(in), std::move(out)}));
-  body = ir::for_range(across, ir::ceil_divide(columns, side), LoopKind::serial, -1, std::move(body));
-  // Threads share lines of images, or rows of squares.
+  // Squares of a few pixels or rows of a matrix follow one another, whichever side they are read from: what
+  // the caller has of them lies together. Threads share these, or lines of images.
+  const std::int64_t* const few = ir::integer_value(first);
+  const bool is_one = few != nullptr && *few <= side, goes_down = is_one == each.is_output;
   const auto kind_of = [&](bool is_last) { return is_last ? LoopKind::parallel : LoopKind::serial; };
-  body = ir::for_range(down, ir::ceil_divide(filled, side), kind_of(others == 0), -1, std::move(body));
-  for (std::size_t i = others; i-- > 0;)
-    body = ir::for_range(other[i], each.given->shape[i], kind_of(i + 1 == others), -1, std::move(body));
+  const auto along = [&](bool is_down, bool is_outer) {
+    body = ir::for_range(is_down ? down : across, ir::ceil_divide(is_down ? written : columns, side),
+                         kind_of(is_outer && turn.others == 0), -1, std::move(body));
+  };
+  along(!goes_down, false);
+  along(goes_down, true);
+  for (std::size_t i = turn.others; i-- > 0;)
+    body = ir::for_range(other[i], shape[i], kind_of(i + 1 == turn.others), -1, std::move(body));
   return body;
 }
 
@@ -254,10 +304,9 @@ ir::Program with_copies_inside(ir::Program program) {
     const auto in_body = std::ranges::find(program.buffers, each.given->name, &ir::Buffer::name);
     program.body = ir::replace_buffer(program.body, *in_body, copy);
     *in_body = each.given;
-    const bool of_squares = each.order == ir::CopyOrder::last_outermost ||
-                            (each.given->shape.size() == 2 && each.order != ir::CopyOrder::none);
+    const std::optional<Turn> turn = turn_of(each);
     (each.is_output ? behind : ahead)
-        .push_back(of_squares ? squares_copied(each, copy) : elements_copied(each, copy));
+        .push_back(turn ? squares_copied(each, copy, *turn) : elements_copied(each, copy));
   }
   ahead.push_back(program.body);
   std::ranges::move(behind, std::back_inserter(ahead));

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/query.h>
@@ -30,7 +31,10 @@ class Gather {
 
   GatherRuns runs() const { return {length_, unless_always(condition())}; }
   Stmt operator()() const {
-    return threads_ > 0 ? shared_out() : is_vector() ? in_vectors() : one_after_the_other();
+    if (threads_ > 0) return shared_out();
+    if (!is_vector()) return one_after_the_other();
+    const auto across = coordinate_across();
+    return across ? in_squares(*across) : in_vectors();
   }
 
  private:
@@ -232,6 +236,58 @@ class Gather {
       const bool vector = i + 1 == copy_.coordinates.size();
       body = ir::for_loop({copy_.coordinates[i], ir::integer(0), copy_.extents[i],
                            vector ? ir::LoopKind::vectorized : ir::LoopKind::serial, copy_.step, body});
+    }
+    return body;
+  }
+
+  /// The coordinate whose elements lie beside one another in the source, where those of the last one lie
+  /// apart and all of them are asked for alike.
+  std::optional<std::size_t> coordinate_across() const {
+    constexpr std::int64_t least = 4;
+    const ir::Linear from = ir::linear(ir::offset_of(*copy_.source, copy_.source_begin));
+    if (from.coefficient_of(last()) == 1 || extent(copy_.extents.size() - 1) < least) return std::nullopt;
+    for (std::size_t i = 0; i + 1 < copy_.coordinates.size(); ++i) {
+      const std::string& name = copy_.coordinates[i];
+      const bool is_even = std::ranges::none_of(from.terms, [&](const ir::Linear::Term& term) {
+        return term.atom.as<ir::Variable>() == nullptr && ir::uses(term.atom, name);
+      });
+      if (is_even && from.coefficient_of(name) == 1 && extent(i) >= least) return i;
+    }
+    return std::nullopt;
+  }
+
+  /// By squares, which come by rows of the source and leave by rows of the copy.
+  Stmt in_squares(std::size_t across) const {
+    constexpr std::int64_t side = 16;
+    const std::size_t inner = copy_.coordinates.size() - 1;
+    const auto tile = ir::make_tile(name_ + ".square", *copy_.source, ir::Scope::shared, {side, side});
+    const Expr row = ir::variable(name_ + ".row"), column = ir::variable(name_ + ".column");
+    const auto block = [&](std::size_t i) { return ir::variable(copy_.coordinates[i] + ".block"); };
+    const ir::Substitution place{{copy_.coordinates[across], block(across) * side + column},
+                                 {last(), block(inner) * side + row}};
+    const Expr inside = unless_always(ir::substitute(asked_in_turn(condition()), place));
+    Expr moved = ir::load(copy_.source, at(copy_.source_begin, place));
+    if (inside.defined()) moved = ir::select(inside, moved, zero_of(copy_.destination->dtype));
+    const auto within = [&](std::size_t i, Stmt body) {
+      if (extent(i) % side == 0) return body;
+      return ir::if_then(place.at(copy_.coordinates[i]) < ir::integer(extent(i)), std::move(body));
+    };
+    const auto loop = [&](const Expr& variable, ir::LoopKind kind, Stmt body) {
+      return ir::for_loop({variable.as<ir::Variable>()->name, ir::integer(0), ir::integer(side), kind,
+                           copy_.step, std::move(body)});
+    };
+    const Stmt in = within(across, ir::store(tile, {row, column}, moved));
+    const Stmt out = within(inner, ir::store(copy_.destination, at(copy_.destination_begin, place),
+                                             ir::load(tile, {row, column})));
+    Stmt body = ir::block(
+        {loop(row, ir::LoopKind::serial, within(inner, loop(column, ir::LoopKind::vectorized, in))),
+         loop(column, ir::LoopKind::serial, within(across, loop(row, ir::LoopKind::vectorized, out)))});
+    body = ir::allocate(tile, std::move(body));
+    for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
+      const bool cut = i == across || i == inner;
+      body = ir::for_loop({cut ? copy_.coordinates[i] + ".block" : copy_.coordinates[i], ir::integer(0),
+                           ir::integer(cut ? ceil_divide(extent(i), side) : extent(i)), ir::LoopKind::serial,
+                           copy_.step, std::move(body)});
     }
     return body;
   }

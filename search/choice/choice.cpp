@@ -10,6 +10,7 @@
 #include <weft/search/records/recorded_problem.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -121,25 +122,28 @@ class Chooser {
       const std::size_t first = choice.ways.size();
       Way unasked{format, &recipe, {}, times.expected({})};
       const RecipeChoices choices = choices_of(problem, recipe);
-      const std::vector<Way> best = best_points(problem, recipe, choices, times);
-      // Where no kernel was compared with its model, and on a CPU, where the models know recipes from one
-      // another better than points, a recipe is trusted to find about the best of its points, but not of a
-      // product where the model of its own point takes longer by far.
-      constexpr double far = 3.8;  // the model of code has been so much too slow in few columns
       const bool compared = has_learnt_times(recipe.name, target_) ||
                             error_of_bound(summary, format, recipe.name, target_).has_value();
+      const bool of_points = compared && !target_.is_gpu();
       // What was learnt of a CPU is of points alone, of images with code and lists in the caches: in a
       // network, where they are not, the recipe's own points are the faster ones (docs/measurements/cpu.md).
-      const bool of_points = compared && !target_.is_gpu();
-      const bool left_to_recipe = !compared || (of_points && summary.convolution);
-      if (of_points && !best.empty()) unasked.microseconds = best.front().microseconds;
-      if (!best.empty() && left_to_recipe &&
-          (summary.convolution || unasked.microseconds <= far * best.front().microseconds))
-        unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);
-      else if (!best.empty())
-        add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
-                   predicted_point(recipe, choices, summary));
-      if (!of_points || left_to_recipe || best.empty()) choice.ways.push_back(std::move(unasked));
+      if (const auto own = of_points && summary.convolution ? own_point(recipe, format) : std::nullopt) {
+        unasked.microseconds = times.of_image(*own);
+        choice.ways.push_back(std::move(unasked));
+      } else {
+        const std::vector<Way> best = best_points(problem, recipe, choices, times);
+        // Where no kernel was compared with its model a recipe is trusted to find about the best of its
+        // points, but not of a product where the model of its own point takes longer by far.
+        constexpr double far = 3.8;  // the model of code has been so much too slow in few columns
+        if (of_points && !best.empty()) unasked.microseconds = best.front().microseconds;
+        if (!best.empty() && !compared &&
+            (summary.convolution || unasked.microseconds <= far * best.front().microseconds))
+          unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);
+        else if (!best.empty())
+          add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
+                     predicted_point(recipe, choices, summary));
+        if (!of_points || best.empty()) choice.ways.push_back(std::move(unasked));
+      }
       if (is_known(format, recipe)) add_known(choice, choices);
       for (Way& way : std::span(choice.ways).subspan(first)) {
         const KnobValues point = way.point.value_or(KnobValues());
@@ -157,6 +161,13 @@ class Chooser {
     way.known = true;
     if (!known_->point.empty()) way.point = known_->point;
     if (known_->point.empty() || can_run(known_->point, choices)) choice.ways.push_back(std::move(way));
+  }
+
+  /// What it takes unasked, in full.
+  std::optional<KnobValues> own_point(const Recipe& recipe, const Format& format) const {
+    if (recipe.choose == nullptr) return std::nullopt;
+    PackedWeights packed(matrix_);
+    return recipe.choose(algorithm_, packed.in(format), target_);
   }
 
   bool is_known(const Format& format, const Recipe& recipe) const {
@@ -210,6 +221,10 @@ class Chooser {
 
   struct Times {
     std::function<double(const KnobValues&)> modelled, expected;
+
+    /// Of a point for images on a CPU: half of what was learnt beyond the model, whose errors and those of
+    /// the trees have little to do with one another (docs/measurements/cpu.md).
+    double of_image(const KnobValues& point) const { return std::sqrt(modelled(point) * expected(point)); }
   };
 
   /// The points of the least expected time, the fastest first: so many for each value of the recipe's first

@@ -231,6 +231,72 @@ TEST(CpuCode, ImagesInPaddedCopiesHaveSumsOfTheirOwn) {
     EXPECT_THAT(kernel.assembly(),
                 HasSubstr(stride == 1 ? "{1to16}, %zmm31, %zmm0" : "{1to8}, %ymm31, %ymm0"));
   }
+  Convolution narrow = usual;
+  narrow.image = {5, 4};
+  const Kernel kernel = test::expect_exact_on_cpu(
+      cpu_code(convolution_algorithm(narrow, DType::f32), packed(filters_of(narrow)), with_vectors(64)),
+      {.processor = "x86-64-v4"});
+  EXPECT_THAT(kernel.assembly(), HasSubstr("{1to8}, %ymm31, %ymm0")) << "a line fills half of them";
+}
+
+TEST(CpuCode, VectorsOfImagesFillLanesThatLinesLeaveIdle) {
+  if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
+  const auto steps = [](const Convolution& of, const CpuCode& knobs = {}) {
+    return cpu_code(convolution_algorithm(of, DType::f32), packed(filters_of(of)), with_vectors(64), knobs);
+  };
+  const Convolution usual{
+      .batch = 16, .channels = 5, .filters = 40, .image = {7, 9}, .filter = {3, 3}, .pad = {1, 1}};
+  EXPECT_THAT(steps(usual).cpp(), HasSubstr("transpose(\"C\")"));
+  for (const std::int64_t batch : {16, 32}) {
+    for (const std::int64_t stride : {1, 2}) {
+      Convolution convolution = usual;
+      convolution.batch = batch;
+      convolution.stride = {1, stride};
+      const Kernel kernel = test::expect_exact_on_cpu(
+          steps(convolution, {.lines = stride, .vectors = CpuVectors::images}), {.processor = "x86-64-v4"});
+      EXPECT_THAT(kernel.assembly(), HasSubstr("{1to16}, %zmm31, %zmm0"));
+    }
+  }
+  const Algorithm halves = convolution_algorithm(usual, DType::f16, {.bias = true});
+  test::expect_exact_on_cpu(cpu_code(halves, packed(weights_of(40, 45, DType::f16)), with_vectors(64),
+                                     {.vectors = CpuVectors::images}),
+                            {.processor = "x86-64-v4"});
+  Convolution eight = usual;
+  eight.batch = 8;
+  test::expect_exact_on_cpu(cpu_code(convolution_algorithm(eight, DType::f32), packed(filters_of(eight)),
+                                     with_vectors(32), {.vectors = CpuVectors::images}),
+                            {.processor = "x86-64-v3"});
+  // Lines of 16 pixels leave none idle; 8 images are no vector, and other layouts have vectors of their own.
+  Convolution other = usual;
+  other.image = {16, 16};
+  EXPECT_THAT(steps(other).cpp(), Not(HasSubstr("transpose")));
+  other = usual;
+  other.batch = 8;
+  EXPECT_THAT(steps(other).cpp(), Not(HasSubstr("transpose")));
+  EXPECT_THROW(steps(other, {.vectors = CpuVectors::images}), UserError);
+  other = usual;
+  other.layout = ImageLayout::nhwc;
+  EXPECT_THROW(steps(other, {.vectors = CpuVectors::images}), UserError);
+}
+
+TEST(CpuCode, CopiesTurnWhatTheyHoldOnce) {
+  for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc, ImageLayout::chwn}) {
+    Convolution points{
+        .batch = 3, .channels = 37, .filters = 40, .image = {9, 11}, .filter = {1, 1}, .layout = layout};
+    for (const std::int64_t stride : {1, 2}) {
+      points.stride = {stride, stride};
+      const auto algorithm = convolution_algorithm(points, DType::f32);
+      const auto weights = packed(filters_of(points));
+      if (!why_no_cpu_code(in_kernel_order(algorithm), weights->format(), 1, cpu()).empty()) continue;
+      const Schedule schedule = cpu_code(algorithm, weights, cpu());
+      EXPECT_THAT(schedule.cpp(), Not(HasSubstr("transpose(\"B\")")));
+      test::expect_exact_on_cpu(schedule);
+    }
+  }
+  const Schedule rows = cpu_code(spmm_algorithm(70, 61, 83, DType::f32, {}, ProductLayout::nk),
+                                 packed(weights_of(70, 61)), cpu());
+  EXPECT_THAT(rows.cpp(), Not(HasSubstr("transpose(\"B\")")));
+  test::expect_exact_on_cpu(rows);
 }
 
 TEST(CpuCode, VectorsOfHalfARegister) {

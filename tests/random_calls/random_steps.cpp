@@ -245,6 +245,7 @@ CpuCode code_knobs(Dice& dice, std::string& text) {
   k.columns = knobs.number("columns", 0, {8, 16, 32, 48, 64, 128});
   k.copy = knobs.word("copy", {CpuCopy::none, CpuCopy::panel});
   k.threads = knobs.word("threads", {CpuThreads::panels, CpuThreads::rows});
+  k.vectors = knobs.word("vectors", {CpuVectors::pixels, CpuVectors::images});
   return k;
 }
 

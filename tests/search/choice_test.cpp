@@ -107,6 +107,23 @@ TEST(Choose, OnACpuTheDefaultScheduleComesLast) {
   }
 }
 
+TEST(Choose, ImagesOnACpuGoByWhatTheRecipeTakesItself) {
+  // Measured on a processor with such caches: 371 us in code and 508 as lists, and 154 and 98.
+  Target target = target_named("x86-64-v4");
+  target.first_cache_bytes = 32 << 10;
+  target.second_cache_bytes = 1 << 20;
+  const auto taken = [&](const Convolution& c, double zeros) {
+    const WeightMatrix weights =
+        unstructured(zeros, DType::f32, c.filters, c.channels * c.filter[0] * c.filter[1]);
+    const Choice choice = choose(convolution_algorithm(c, DType::f32), weights, target);
+    EXPECT_FALSE(choice.first().point.has_value());
+    return choice.first().recipe->name;
+  };
+  EXPECT_EQ(taken({.channels = 64, .filters = 64, .image = {56, 56}, .filter = {3, 3}, .pad = {1, 1}}, 0.9),
+            "cpu_code");
+  EXPECT_EQ(taken({.channels = 256, .filters = 64, .image = {56, 56}, .filter = {1, 1}}, 0.95), "cpu_rows");
+}
+
 TEST(FormatsWorthTrying, EveryFormatHoldsTheWeights) {
   for (const SpaceProblem& problem :
        {pair_problem(256, 512, 64, {64, 8}), grouped_problem(256, 512, 64, 64), quad_problem(256, 512, 64)}) {

@@ -14,13 +14,15 @@ using namespace recipe_knobs;
 
 constexpr std::array<std::string_view, 2> copies_of_code{"none", "panel"};
 constexpr std::array<std::string_view, 2> sharers_of_code{"panels", "rows"};
+constexpr std::array<std::string_view, 2> kinds_of_vectors{"pixels", "images"};
 constexpr std::int64_t most_rows_of_block = VectorRegisters{VectorRegisters::widest}.sums();
 
 constexpr auto cpu_code_list = list_of(
     knob_of<&CpuCode::rows>("rows", most_rows_of_block), knob_of<&CpuCode::columns>("columns", most_tile),
     knob_of<&CpuCode::lines>("lines", most_tile), knob_of<&CpuCode::copy>("copy", 1, 1, copies_of_code),
     knob_of<&CpuCode::threads>("threads", 1, 1, sharers_of_code),
-    knob_of<&CpuCode::lanes>("lanes", VectorRegisters{VectorRegisters::widest}.lanes()));
+    knob_of<&CpuCode::lanes>("lanes", VectorRegisters{VectorRegisters::widest}.lanes()),
+    knob_of<&CpuCode::vectors>("vectors", 1, 1, kinds_of_vectors));
 
 using namespace bounds;
 
@@ -56,11 +58,13 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   constexpr double of_copied = 1.4, of_cached_code = 0.2, of_half_vector = 0.75;  // times as long
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t columns = std::min(filled_up(problem.n, lanes), 8 * lanes);
-  const CodeWork work = work_of(problem,
-                                {.columns = number_of_knob(point, "columns", columns),
-                                 .lines = number_of_knob(point, "lines", 1),
-                                 .lanes = number_of_knob(point, "lanes", 0)},
-                                target);
+  const CodeWork work = work_of(
+      problem,
+      {.columns = number_of_knob(point, "columns", columns),
+       .lines = number_of_knob(point, "lines", 1),
+       .lanes = number_of_knob(point, "lanes", 0),
+       .vectors = static_cast<CpuVectors>(number_of_knob(point, "vectors", number_of(CpuVectors::pixels)))},
+      target);
   const std::int64_t rows =
       number_of_knob(point, "rows", std::clamp<std::int64_t>(problem.m, 1, registers_of(target).sums()));
   const auto blocks = static_cast<double>(ceil_divide(problem.m, rows));
@@ -84,7 +88,9 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
     parts.add(Resource::units, cycle * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                                    cycles_of_result_apart);
   if (number_of_knob(point, "copy", number_of(CpuCopy::panel)) != number_of(CpuCopy::none))
-    parts.add(Resource::units, 1e6 * of_copied * work.groups * work.copied / ceilings.l2_bytes_a_second);
+    parts.add(Resource::units, 1e6 * of_copied * (work.copies > 0 ? work.copies : work.groups) * work.copied /
+                                   ceilings.l2_bytes_a_second);
+  parts.add(Resource::units, 1e6 / ceilings.cycles_a_second * work.cycles_of_turning);
   parts.add(Resource::code, 1e6 * work.groups * code *
                                 (of_cached_code * (1 - behind) / ceilings.l2_bytes_a_second +
                                  behind / ceilings.bytes_a_second));
@@ -100,6 +106,7 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
                               const SpaceOptions&) {
   const CpuNest nest = cpu_nest(problem.algorithm, problem.format, target);
   const CpuCode chosen = chosen_for({}, nest, problem.algorithm, problem.matrix->stored(), target);
+  const bool may_be = may_be_of_images(problem.algorithm, target) && has_lines(nest);
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t width = nest.width == 0 ? 8 * lanes : filled_up(nest.width, lanes);
   std::set<std::int64_t> rows{chosen.rows, ceil_divide(chosen.rows, 2)}, columns{chosen.columns},
@@ -126,6 +133,14 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
                    {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}},
                    {"lanes", {lanes_of_vectors.begin(), lanes_of_vectors.end()}}};
   Conditions list;
+  if (may_be) {
+    choices.knobs.push_back({"vectors", {number_of(CpuVectors::pixels), number_of(CpuVectors::images)}});
+    const Algorithm turned = seen_by_code(problem.algorithm, CpuVectors::images);
+    list.where(ir::equal(v("vectors"), number_of(CpuVectors::images)));
+    list.at_most("pixels", "pixels at a time of a line", {}, v("lines"),
+                 cpu_nest(turned, problem.format, target).height);
+    list.everywhere();
+  }
   if (lanes_of_vectors.size() > 1)
     list.divides("whole vectors", "columns of a panel that whole vectors divide", v("lanes"), v("columns"));
   if (copies.size() > 1) {
@@ -146,9 +161,11 @@ KnobValues filled_code(const ProblemSummary& /*problem*/, const KnobValues& poin
 
 std::optional<KnobValues> choose_code(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                                       const Target& target) {
-  const CpuNest nest = cpu_nest(algorithm, weights->format(), target);
-  return values_of(cpu_code_knobs(),
-                   chosen_for({}, nest, algorithm, weights->array("values").size(), target));
+  const std::int64_t entries = weights->array("values").size();
+  const CpuVectors vectors = chosen_vectors({}, algorithm, entries, target);
+  const Algorithm seen = seen_by_code(algorithm, vectors);
+  const CpuNest nest = cpu_nest(seen, weights->format(), target);
+  return values_of(cpu_code_knobs(), chosen_for({.vectors = vectors}, nest, seen, entries, target));
 }
 
 }  // namespace

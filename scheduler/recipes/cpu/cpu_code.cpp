@@ -63,6 +63,7 @@ class CodeSteps {
   Schedule operator()() && {
     require_sum(schedule_);
     const SplitLoops rows = schedule_.split(LoopName(nest_.rows), knobs_.rows);
+    if (knobs_.vectors == CpuVectors::images) return std::move(*this).of_images(rows);
     cut_columns();
     std::vector<LoopName> order(nest_.others.begin(), nest_.others.end());
     order.insert(order.end(), {copied_, rows.outer});
@@ -78,6 +79,22 @@ class CodeSteps {
   }
 
  private:
+  /// All lines of as many images as a vector has elements are copied, each line is read in turn.
+  Schedule of_images(const SplitLoops& rows) && {
+    const SplitLoops images = schedule_.split(LoopName(nest_.vectors), lanes_);
+    const SplitLoops pixels = schedule_.split(LoopName(nest_.lines), knobs_.lines);
+    std::vector<LoopName> order{images.outer};
+    order.insert(order.end(), nest_.others.begin(), nest_.others.end());
+    order.insert(order.end(),
+                 {pixels.outer, rows.outer, pixels.inner, rows.inner, LoopName(nest_.sum), images.inner});
+    schedule_.reorder(order).vectorize(images.inner).stage(nest_.dense, shifted, at = images.outer);
+    schedule_.parallel(knobs_.threads == CpuThreads::rows || nest_.others.empty()
+                           ? rows.outer
+                           : LoopName(nest_.others.front()));
+    schedule_.bake_values(rows.inner);
+    return std::move(schedule_);
+  }
+
   /// Into what is copied at a time, its panels, and their vectors.
   void cut_columns() {
     if (has_lines(nest_)) {
@@ -172,6 +189,20 @@ bool stays_in_place(const Algorithm& algorithm, const CpuNest& nest, const CpuCo
          ceil_divide(extent_of(algorithm, nest.rows).value, knobs.rows) <= few_blocks;
 }
 
+/// Whether copies hold each element of the dense operand once: then they turn it by squares. Lines that a
+/// filter's columns read anew are transposed first.
+bool is_read_once(const Algorithm& algorithm) {
+  const auto dense = std::ranges::find(algorithm.factors, dense_operand(algorithm), &TensorAccess::operand);
+  return std::ranges::all_of(dense->indices, [&](const AffineIndex& place) {
+    return place.terms.size() < 2 || std::ranges::none_of(
+                                         place.terms,
+                                         [&](const auto& term) {
+                                           return algorithm.index(term.first).reduction &&
+                                                  extent_of(algorithm, term.first) != Extent(1);
+                                         });
+  });
+}
+
 Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                        const CpuCode& knobs) {
   require_format(cpu_code_needs, algorithm, weights.get(),
@@ -187,7 +218,14 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
             "f32, f16 or bf16 weights of at most {} entries and a product or a convolution, on a CPU "
             "with AVX2, AVX-512 or NEON; else cpu_rows or default_schedule(algorithm, weights, target)",
             most_baked_entries_of_cpu));
-  const CpuNest nest = cpu_nest(seen, weights->format(), target);
+  const std::int64_t entries = weights->array("values").size();
+  CpuCode with_vectors = knobs;
+  with_vectors.vectors = chosen_vectors(knobs, seen, entries, target);
+  const bool of_images = with_vectors.vectors == CpuVectors::images;
+  if (of_images && !may_be_of_images(seen, target))
+    throw UserError("knobs of cpu_code exclude one another", algorithm.text(), "vectors = images",
+                    "whole vectors of images of [n, c, h, w], with an input and an output alone");
+  const CpuNest nest = cpu_nest(seen_by_code(seen, with_vectors.vectors), weights->format(), target);
   const VectorRegisters registers = registers_of(target);
   if (knobs.lanes != 0 && knobs.lanes != registers.lanes() && !registers.with_lanes(knobs.lanes).halves)
     throw UserError(
@@ -205,7 +243,7 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
     throw UserError("knobs of cpu_code exclude one another", algorithm.text(),
                     knobs.copy == CpuCopy::image ? "copy = image" : "copy = none of what lies apart",
                     "copy = panel, or none of a product whose columns lie beside one another");
-  const CpuCode chosen = chosen_for(knobs, nest, seen, weights->array("values").size(), target);
+  const CpuCode chosen = chosen_for(with_vectors, nest, seen, entries, target);
   if (chosen.copy == CpuCopy::none && (nest.width == 0 || nest.width % chosen.columns != 0))
     throw UserError(
         "knobs of cpu_code exclude one another", algorithm.text(),
@@ -216,7 +254,12 @@ Schedule schedule_with(Algorithm algorithm, std::shared_ptr<const SparseTensor> 
                     fmt::format("columns = {}", chosen.columns),
                     fmt::format("a multiple of {}, the elements of its vectors", chosen.lanes));
   return with_recipe_named(cpu_code_needs.name, given, [&] {
-    return CodeSteps(ordered_schedule(std::move(algorithm), std::move(weights), target), nest, chosen)();
+    const std::string as_it_lies =
+        chosen.copy == CpuCopy::panel && is_read_once(seen) ? nest.dense : std::string();
+    Schedule schedule = ordered_schedule(std::move(algorithm), std::move(weights), target,
+                                         OperandCopies::transposed, as_it_lies);
+    if (of_images) schedule.transpose(seen.operands[seen.output.operand].name);
+    return CodeSteps(std::move(schedule), nest, chosen)();
   });
 }
 
@@ -243,6 +286,66 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
     return fmt::format("{} {}, less than {} of a vector's", nest.width,
                        has_lines(nest) ? "pixels of a line" : "columns", least);
   return {};
+}
+
+bool may_be_of_images(const Algorithm& algorithm, const Target& target) {
+  const bool is_plain = !algorithm.reads_output() && images_across(algorithm).empty() &&
+                        std::ranges::count_if(algorithm.operands, [](const Operand& operand) {
+                          return operand.storage != Storage::sparse && operand.shape.size() > 2;
+                        }) == 2;
+  if (!is_plain || !transposes_images(algorithm)) return false;
+  const bool are_static = std::ranges::all_of(
+      algorithm.indices, [](const IndexVariable& index) { return index.extent.is_static(); });
+  return are_static && extent_of(algorithm, *algorithm.output.indices.front().plain())
+                           .is_multiple_of(registers_of(target).lanes());
+}
+
+Algorithm seen_by_code(Algorithm algorithm, CpuVectors vectors) {
+  if (vectors != CpuVectors::images) return algorithm;
+  const std::string images = *algorithm.output.indices.front().plain();
+  std::ranges::rotate(algorithm.output.indices, algorithm.output.indices.begin() + 1);
+  std::vector<Extent>& shape = algorithm.operands[algorithm.output.operand].shape;
+  std::ranges::rotate(shape, shape.begin() + 1);
+  // Vectors are of the last index.
+  std::ranges::stable_partition(algorithm.indices,
+                                [&](const IndexVariable& index) { return index.name != images; });
+  return algorithm;
+}
+
+double cycles_of_turned_results(const Algorithm& algorithm, const Target& target) {
+  // Beyond what a third cache holds of the image, its copy, the results and these transposed.
+  constexpr std::int64_t held = 20 << 20;
+  constexpr double near = 0.6, far = 2.5;
+  const auto elements = [&](std::size_t operand) {
+    std::int64_t count = 1;
+    for (const Extent& extent : algorithm.operands[operand].shape)
+      count *= std::max<std::int64_t>(1, extent.value);
+    return count;
+  };
+  const std::int64_t results = elements(algorithm.output.operand), read = elements(dense_operand(algorithm)),
+                     images = algorithm.operands[algorithm.output.operand].shape.front().value;
+  const std::int64_t copied = read / images * registers_of(target).lanes();
+  const bool is_near = (read + copied + 2 * results) * bytes_of_dense(algorithm) <= held;
+  return static_cast<double>(results) * (is_near ? near : far);
+}
+
+CpuVectors chosen_vectors(const CpuCode& knobs, const Algorithm& algorithm, std::int64_t entries,
+                          const Target& target) {
+  if (knobs.vectors != CpuVectors::chosen) return knobs.vectors;
+  if (!may_be_of_images(algorithm, target) || knobs.columns > 0 || knobs.lines > 0 || knobs.lanes > 0)
+    return CpuVectors::pixels;
+  const CpuNest nest = cpu_nest(algorithm, formats::csr(), target);
+  if (!nest.windows || !has_lines(nest)) return CpuVectors::pixels;
+  // Where vectors are of images as they lie, their results are stored one by one.
+  if (nest.vectors == *algorithm.output.indices.front().plain()) return CpuVectors::images;
+  // Multiplications with idle lanes that are saved, a cycle each, or half of one with half of a register.
+  const std::int64_t all = registers_of(target).lanes(), lanes = chosen_lanes(nest, target);
+  const double of_line = static_cast<double>(ceil_divide(nest.width, lanes)) * (lanes < all ? 0.5 : 1);
+  const double idle = of_line - static_cast<double>(nest.width) / static_cast<double>(all);
+  const auto lines = static_cast<double>(times_of_others(algorithm, nest) * nest.height);
+  return static_cast<double>(entries) * lines * idle > cycles_of_turned_results(algorithm, target)
+             ? CpuVectors::images
+             : CpuVectors::pixels;
 }
 
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
@@ -286,24 +389,30 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
   return chosen;
 }
 
-CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& target) {
+CodeWork work_of(const Algorithm& algorithm, const CpuCode& code, const Target& target) {
+  const Algorithm images = seen_by_code(algorithm, code.vectors);
   const CpuNest nest = cpu_nest(images, formats::csr(), target);
   const std::int64_t lanes = code.lanes > 0 ? code.lanes : chosen_lanes(nest, target);
-  const bool halves = lanes < registers_of(target).lanes();
   const auto others = static_cast<double>(times_of_others(images, nest));
   const std::int64_t width = std::max<std::int64_t>(1, nest.width);
   const auto vectors = static_cast<double>(ceil_divide(width, lanes));
-  if (!has_lines(nest))
-    return {.vectors = others * vectors,
-            .groups = others * static_cast<double>(ceil_divide(width, code.columns)),
-            .copied = static_cast<double>(summed(images) * code.columns * bytes_of_dense(images)),
-            .halves = halves};
-  return {.vectors = others * static_cast<double>(nest.height) * vectors,
-          .groups = others * static_cast<double>(ceil_divide(nest.height, code.lines)),
-          .copied = static_cast<double>(bytes_of_lines(images, nest, code.lines, lanes)),
-          .of_lines = true,
-          .apart = has_results_apart(images, nest),
-          .halves = halves};
+  CodeWork work{.vectors = others * vectors, .halves = lanes < registers_of(target).lanes()};
+  if (!has_lines(nest)) {
+    work.groups = others * static_cast<double>(ceil_divide(width, code.columns));
+    work.copied = static_cast<double>(summed(images) * code.columns * bytes_of_dense(images));
+    return work;
+  }
+  work.vectors *= static_cast<double>(nest.height);
+  work.groups = others * static_cast<double>(ceil_divide(nest.height, code.lines));
+  work.copied = static_cast<double>(bytes_of_lines(images, nest, code.lines, lanes));
+  work.of_lines = true;
+  work.apart = has_results_apart(images, nest);
+  if (code.vectors == CpuVectors::images) {
+    work.groups *= vectors;
+    work.copies = vectors * static_cast<double>(nest.height) / static_cast<double>(code.lines);
+    work.cycles_of_turning = cycles_of_turned_results(algorithm, target);
+  }
+  return work;
 }
 
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

@@ -11,6 +11,9 @@
 
 namespace weft {
 
+/// What an image's vectors are of.
+enum class CpuVectors : std::uint8_t { chosen, pixels, images };
+
 /// How the recipe cuts the output; 0 leaves a number to it.
 struct CpuCode {
   std::int64_t rows = 0;           ///< rows of a block: a register of sums each
@@ -19,6 +22,7 @@ struct CpuCode {
   CpuCopy copy = CpuCopy::chosen;  ///< panel, or none: a product's columns stay where they lie
   CpuThreads threads = CpuThreads::chosen;
   std::int64_t lanes = 0;  ///< elements of a vector: all of a register's, or half of an AVX-512 register's
+  CpuVectors vectors = CpuVectors::chosen;  ///< of images: pixels of a line, or one pixel of so many images
 };
 
 /// They by name.
@@ -29,29 +33,40 @@ std::span<const KnobField<CpuCode>> cpu_code_knobs();
 /// once and multiplied with the constants of all rows of a block that keep its column; the code of a block
 /// goes through all vectors of the columns, or of the lines of an image, that were copied before the next
 /// block's does. Of an image there is a copy for each column of the filter, so that vectors of pixels are
-/// aligned whatever column and stride there is. Columns of a product that few blocks of rows read stay where
-/// they lie. Threads have other columns or lines, each with copies of its own, where all code is less to read
-/// than what is copied, else other rows. New weights are new code. UserError as cpu_rows(), and for more
-/// entries.
+/// aligned whatever column and stride there is. Vectors of one pixel of several images, of [n, c, h, w], have
+/// one copy of all their lines, in which images lie innermost, and results that are transposed behind the
+/// kernel: where lines leave lanes idle. Columns of a product that few blocks of rows read stay where they
+/// lie. Threads have other columns or lines, each with copies of its own, where all code is less to read than
+/// what is copied, else other rows. New weights are new code. UserError as cpu_rows(), and for more entries.
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuCode& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})
-WEFT_KNOB_REFUSED(
-    cpu_code,
-    ".rows, .columns, .lines, .copy, .threads and .lanes in this order, such as {.rows = 8, .columns = 64}")
+WEFT_KNOB_REFUSED(cpu_code,
+                  ".rows, .columns, .lines, .copy, .threads, .lanes and .vectors in this order, such as "
+                  "{.rows = 8, .columns = 64}")
 
+/// Whether vectors may be of images: whole ones of [n, c, h, w], whose sizes are known.
+bool may_be_of_images(const Algorithm& algorithm, const Target& target);
+/// The algorithm as the loops of the recipe see it: with images innermost where vectors are of these.
+Algorithm seen_by_code(Algorithm algorithm, CpuVectors vectors);
+/// Cycles that results take which are transposed behind the kernel.
+double cycles_of_turned_results(const Algorithm& algorithm, const Target& target);
+CpuVectors chosen_vectors(const CpuCode& knobs, const Algorithm& algorithm, std::int64_t entries,
+                          const Target& target);
 /// The knobs with those that are 0 chosen, for so many stored entries.
 CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& algorithm,
                    std::int64_t entries, const Target& target);
 
 /// What the code goes through.
 struct CodeWork {
-  double vectors = 0;     ///< vectors of results, for each row of the weights
-  double groups = 0;      ///< columns or lines that are copied at a time, so often
-  double copied = 0;      ///< bytes of one group
-  bool of_lines = false;  ///< groups are lines of an image
-  bool apart = false;     ///< results that are one vector lie apart
-  bool halves = false;    ///< vectors are of half a register
+  double vectors = 0;            ///< vectors of results, for each row of the weights
+  double groups = 0;             ///< columns or lines that are copied at a time, so often
+  double copied = 0;             ///< bytes of one group
+  double copies = 0;             ///< of that size; 0: one for each group
+  double cycles_of_turning = 0;  ///< of results that are transposed behind the kernel
+  bool of_lines = false;         ///< groups are lines of an image
+  bool apart = false;            ///< results that are one vector lie apart
+  bool halves = false;           ///< vectors are of half a register
 };
 /// Of a convolution whose sizes are known, with no knob left out.
 CodeWork work_of(const Algorithm& images, const CpuCode& code, const Target& target);

@@ -201,11 +201,13 @@ bool copies_input(const Algorithm& algorithm) {
 }
 
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target, OperandCopies copies) {
+                          const Target& target, OperandCopies copies, const std::string& as_it_lies) {
   Schedule schedule(std::move(algorithm), std::move(weights), target);
   if (!target.is_gpu()) {
-    for (const std::string& name : operands_across(schedule.algorithm())) schedule.transpose(name);
-    for (const std::string& name : images_across(schedule.algorithm())) schedule.transpose(name);
+    for (const auto& names : {operands_across(schedule.algorithm()), images_across(schedule.algorithm())}) {
+      for (const std::string& name : names)
+        if (name != as_it_lies) schedule.transpose(name);
+    }
     return schedule;
   }
   const Algorithm& given = schedule.algorithm();

@@ -67,8 +67,9 @@ enum class OperandCopies : std::uint8_t {
 };
 
 /// What recipes begin with: a schedule that copies such operands, and else has no steps; on a CPU those that
-/// lie across.
+/// lie across, but for one that the recipe's own copies turn.
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target, OperandCopies copies = OperandCopies::transposed);
+                          const Target& target, OperandCopies copies = OperandCopies::transposed,
+                          const std::string& as_it_lies = {});
 
 }  // namespace weft

@@ -39,7 +39,7 @@ class ShiftedCopy {
   std::variant<Stmt, Reason> operator()() {
     if (auto refused = find_load()) return *refused;
     if (auto refused = find_dimension()) return *refused;
-    auto found = shifted(fused_ ? fused_->left : load_->indices[dimension_]);
+    auto found = shifted(fused_.empty() ? load_->indices[dimension_] : place_);
     if (auto* refused = std::get_if<Reason>(&found)) return *refused;
     const ShiftedIndex& index = std::get<ShiftedIndex>(found);
     const Expr vector = ir::variable(index.vector.name);
@@ -51,8 +51,7 @@ class ShiftedCopy {
     const Expr shift = index.shifts > 1 ? add(index.shifts, index.shift) : ir::integer(0);
     first_line_ = std::ssize(names_);
     std::vector<Expr> source(load_->indices.size());
-    for (std::size_t i = 0; i < load_->indices.size(); ++i) {
-      if (i == dimension_ || (fused_ && i + 1 == dimension_)) continue;
+    for (const std::size_t i : other_dimensions()) {
       const Span span = span_of(load_->indices[i], buffer_->shape[i], loops_, coordinates_);
       if (!span.begin.defined() || !ir::is_constant(program_, span.extent))
         return refuse(
@@ -64,8 +63,8 @@ class ShiftedCopy {
     }
     pixel = pixel + add(index.lanes, vector);
     const Expr place = index.rest + shift * index.of_shift + pixel * index.of_step;
-    source[dimension_] = fused_ ? place % fused_->right : place;
-    if (fused_) source[dimension_ - 1] = place / fused_->right;
+    source[dimension_] = place;
+    for (const std::size_t i : fused_) source[i] = in_dimension(i, place);
     for (const Expr& each : source) {
       if (ir::any<ir::Load>(each)) return refuse("its place is read");
     }
@@ -91,7 +90,7 @@ class ShiftedCopy {
     return std::nullopt;
   }
 
-  /// The dimension, or the last of two of which vectors go through one line after the other.
+  /// The dimension, or the last of those of which vectors go through one line after the other.
   std::optional<Reason> find_dimension() {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < load_->indices.size(); ++i) {
@@ -100,19 +99,63 @@ class ShiftedCopy {
       });
       if (steps) found.push_back(i);
     }
-    if (found.size() == 2 && found[0] + 1 == found[1]) fused_ = fused_lines(found[1]);
-    if (found.empty() || (found.size() > 1 && !fused_))
+    const bool are_lines = found.size() > 1 && are_fused(found);
+    if (found.empty() || (found.size() > 1 && !are_lines))
       return refuse("no vectorized loop steps through one dimension of it");
     dimension_ = found.back();
     return std::nullopt;
   }
 
-  std::optional<ir::Binary> fused_lines(std::size_t last) const {
-    const auto* pixel = ir::as_binary(load_->indices[last], ir::BinaryOperator::remainder);
-    const auto* line = ir::as_binary(load_->indices[last - 1], ir::BinaryOperator::divide);
-    const bool whole = pixel != nullptr && line != nullptr && ir::same(pixel->left, line->left) &&
-                       ir::same(pixel->right, line->right) && ir::same(pixel->right, buffer_->shape[last]);
-    return whole ? std::optional(*pixel) : std::nullopt;
+  /// Whether vectors go through all of these dimensions, one line after the other.
+  bool are_fused(const std::vector<std::size_t>& dimensions) {
+    const auto* pixel = ir::as_binary(load_->indices[dimensions.back()], ir::BinaryOperator::remainder);
+    const bool follow = dimensions.back() - dimensions.front() + 1 == dimensions.size();
+    const bool are_known = std::all_of(dimensions.begin() + 1, dimensions.end(), [&](std::size_t i) {
+      return ir::integer_value(buffer_->shape[i]) != nullptr;
+    });
+    if (pixel == nullptr || !follow || !are_known) return false;
+    fused_ = dimensions;
+    place_ = pixel->left;
+    const bool whole = std::ranges::all_of(
+        dimensions, [&](std::size_t i) { return ir::same(load_->indices[i], in_dimension(i, place_)); });
+    if (!whole) fused_.clear();
+    return whole;
+  }
+
+  /// Where the place among all that is fused lies in one of the dimensions.
+  Expr in_dimension(std::size_t dimension, const Expr& place) const {
+    std::int64_t behind = 1;
+    for (std::size_t i = dimension + 1; i <= fused_.back(); ++i)
+      behind *= *ir::integer_value(buffer_->shape[i]);
+    const Expr number = behind == 1 ? place : place / behind;
+    return dimension == fused_.front() ? number : number % buffer_->shape[dimension];
+  }
+
+  /// Those that are not gone through by vectors. What loops around all weights step through comes first: one
+  /// of their iterations reads what lies together, not a part of each line, as far apart as lines are long.
+  std::vector<std::size_t> other_dimensions() const {
+    std::vector<std::size_t> dimensions;
+    for (std::size_t i = 0; i < load_->indices.size(); ++i)
+      if (i != dimension_ && std::ranges::find(fused_, i) == fused_.end()) dimensions.push_back(i);
+    std::ranges::stable_partition(dimensions, [&](std::size_t i) {
+      return std::ranges::any_of(loops_, [&](const auto& entry) {
+        return ir::is_over_output(entry.second.role) && ir::uses(load_->indices[i], entry.first) &&
+               is_around_weights(entry.second);
+      });
+    });
+    return dimensions;
+  }
+
+  /// Whether all loops over rows, which the operand has nothing of, stand inside of it.
+  bool is_around_weights(const ir::For& loop) const {
+    const ir::InnerLoops inside = ir::inner_loops(loop.body);
+    const auto range = ir::constant_iterations(loop);
+    const bool is_one = range && range->extent == 1;
+    return !is_one && std::ranges::all_of(loops_, [&](const auto& entry) {
+      const bool is_of_operand = std::ranges::any_of(
+          load_->indices, [&](const Expr& index) { return ir::uses(index, entry.first); });
+      return is_of_operand || !ir::is_over_output(entry.second.role) || inside.contains(entry.first);
+    });
   }
 
   /// Loops over results step, numbers of the weights shift.
@@ -203,8 +246,9 @@ class ShiftedCopy {
   std::string name_;
   const ir::Load* load_ = nullptr;
   std::size_t dimension_ = 0;
-  std::ptrdiff_t first_line_ = 0;    ///< dimensions in front of it are panels and shifts
-  std::optional<ir::Binary> fused_;  ///< the place in a line, where lines follow one another
+  std::ptrdiff_t first_line_ = 0;   ///< dimensions in front of it are panels and shifts
+  std::vector<std::size_t> fused_;  ///< dimensions that vectors go through as one, where those are several
+  Expr place_;                      ///< where in all of them
   std::vector<std::string> names_;
   std::vector<Expr> coordinates_of_copy_, extents_, places_;
 };
