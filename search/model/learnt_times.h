@@ -69,7 +69,8 @@ LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 /// It is what
 ///     learn_times TRIALS.jsonl h100_choice_study.jsonl h100_choice_study_2.jsonl h200_choice_study.jsonl
 ///         h200_image_trials.jsonl --trees 500 --height 6 --rate 0.06 -o search/model/sm_90a_times.json
-/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are h200_drawn_search_3,
+/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are h200_drawn_search_7 and
+/// h200_drawn_search_6, h200_linear_search, h200_short_search_3, h200_drawn_search_5 to h200_drawn_search_3,
 /// h200_short_search_2, h200_drawn_search, h200_short_search, h200_drawn_search_2, h200_full_search,
 /// h200_narrow_tiles, h200_few_columns_trials and h200_image_search. Read once.
 const LearntTimes& shipped_times();
