@@ -22,7 +22,8 @@ struct CpuCode {
   CpuCopy copy = CpuCopy::chosen;  ///< panel, or none: a product's columns stay where they lie
   CpuThreads threads = CpuThreads::chosen;
   std::int64_t lanes = 0;  ///< elements of a vector: all of a register's, or half of an AVX-512 register's
-  CpuVectors vectors = CpuVectors::chosen;  ///< of images: pixels of a line, or one pixel of so many images
+  CpuVectors vectors =
+      CpuVectors::chosen;  ///< what a vector is of an image: pixels of a line, or one pixel of so many images
 };
 
 /// They by name.
@@ -62,8 +63,8 @@ struct CodeWork {
   double vectors = 0;            ///< vectors of results, for each row of the weights
   double groups = 0;             ///< columns or lines that are copied at a time, so often
   double copied = 0;             ///< bytes of one group
-  double copies = 0;             ///< of that size; 0: one for each group
-  double cycles_of_turning = 0;  ///< of results that are transposed behind the kernel
+  double copies = 0;             ///< that size has so many; 0: one for each group
+  double cycles_of_turning = 0;  ///< where results are transposed behind the kernel
   bool of_lines = false;         ///< groups are lines of an image
   bool apart = false;            ///< results that are one vector lie apart
   bool halves = false;           ///< vectors are of half a register
