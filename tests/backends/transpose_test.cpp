@@ -183,6 +183,12 @@ TEST(Transpose, TwoOfFourTakesRowsAsTheyLie) {
   for (const std::int64_t columns : {128, 300})
     expect_as_it_lies({152, columns, 200}, "sm_90a",
                       {.tile_m = 128, .tile_n = 128, .producers = 4, .blocks = 3}, by_depth);
+  const Sizes open{70, 0, 200, true};
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    const Schedule any = v_n_m(linear<f16>(open), weights_in("n_m", open, DType::f16), target_named(target));
+    EXPECT_THAT(any.cpp(), testing::Not(HasSubstr(".transpose(\"X\")")));
+    for (const std::int64_t columns : {1, 33, 130}) expect_right(any, columns);
+  }
   const Sizes odd{70, 33, 100};
   const Schedule s = v_n_m(linear<f16>(odd), weights_in("n_m", odd, DType::f16), target_named("sm_80"));
   EXPECT_EQ(s.steps()[0].cpp(), ".transpose(\"X\")");
