@@ -13,6 +13,7 @@
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
+#include <weft/scheduler/steps/parts/stitched_tile.h>
 
 #include <algorithm>
 #include <functional>
@@ -103,21 +104,6 @@ bool decides_what_runs(const Stmt& stmt, const ir::BufferRef& buffer) {
          ir::any<ir::If>(stmt, [&](const ir::If& branch) { return ir::reads(branch.condition, buffer); });
 }
 
-/// Tiles are stored in lines of 128 bytes where their rows fill such: then eight rows of 16 bytes each, one
-/// below the other, lie in different banks once the chunks are swizzled.
-struct Lines {
-  std::int64_t elements = 1;  ///< elements of a line
-  int swizzle = 0;
-};
-
-Lines lines_of(std::int64_t columns, std::int64_t size) {
-  for (const int swizzle : {3, 2, 1}) {
-    const std::int64_t elements = (std::int64_t{16} << swizzle) / size;
-    if (elements > 0 && columns % elements == 0) return {elements, swizzle};
-  }
-  return {columns, 0};
-}
-
 class Stitch {
  public:
   Stitch(const ir::Program& program, const StepContext& context, const StagingRequest& request)
@@ -142,15 +128,16 @@ class Stitch {
     if (auto refused = require_places_from_outside(loop.body, reading)) return *refused;
     if (auto refused = take_slots(reading)) return *refused;
     if (auto refused = sort_loops(reading, buffer)) return *refused;
-    along_rows_ = lies_along_rows(reading);
-    const Lines lines = lines_of(inner(), static_cast<std::int64_t>(size_of(buffer->dtype)));
+    tile_.lay_out(reading.indices.back(), static_cast<std::int64_t>(size_of(buffer->dtype)));
     const auto tile =
-        ir::make_tile(buffer->name + ".stitched", *buffer, ir::Scope::shared, shape_of_tile(lines));
-    tile->swizzle = ir::holds_whole_lines(*tile, lines.swizzle) ? lines.swizzle : 0;
+        ir::make_tile(buffer->name + ".stitched", *buffer, ir::Scope::shared, tile_.shape(request_.depth));
+    tile->swizzle = ir::holds_whole_lines(*tile, tile_.swizzle()) ? tile_.swizzle() : 0;
     const Expr slot = (ir::variable(loop.name) - loop.begin) % request_.depth;
     ir::Copy copy{tile, {}, buffer, {}, {}, context_.step, request_.depth > 1, {}, {}};
-    const ir::Substitution renamed = add_coordinates(copy);
-    const auto place = [&](const ir::Substitution& names) { return place_in_tile(lines, slot, names); };
+    const ir::Substitution renamed = tile_.add_coordinates(copy);
+    const auto place = [&](const ir::Substitution& names) {
+      return tile_.place(names, slot, request_.depth);
+    };
     copy.destination_begin = place(renamed);
     for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
     const std::vector<Expr> asked = conditions_of_tile(reading, reading.conditions);
@@ -248,89 +235,25 @@ class Stitch {
                                   formats_in_blocks) +
                           Step{"stage", {{{}, buffer->name}, {{}, "shared"}, {"at", request_.at}}, {}}.cpp(),
                       each.name};
-      const bool of_output = ir::is_over_output(each.role);
-      (of_output ? columns_of_tile_ : rows_of_tile_).push_back(each);
-      (of_output ? columns_ : rows_) *= known->extent;
+      if (ir::is_over_output(each.role))
+        tile_.add_column(each, known->extent);
+      else
+        tile_.add_row(each, known->extent);
     }
-    if (rows_of_tile_.empty() || columns_of_tile_.empty())
+    if (!tile_.is_whole())
       return Reason{
           4, fmt::format("an iteration of {} reads one row or one column of {}", request_.at, buffer->name),
           "loops over rows and columns of the tile inside " + request_.at, buffer->name};
     return std::nullopt;
   }
 
-  /// Whether neighbours in memory are rows of the tile, as in X [n, k] of weights that keep their columns
-  /// where they are: lines go along them then, and copies too. Rows that are looked up are no neighbours.
-  bool lies_along_rows(const Reading& reading) const {
-    const Expr& last = reading.indices.back();
-    const auto uses_one_of = [&](const std::vector<ir::For>& loops) {
-      return std::ranges::any_of(loops, [&](const ir::For& each) { return ir::uses(last, each.name); });
-    };
-    return !ir::any<ir::Load>(last, [](const ir::Load&) { return true; }) && uses_one_of(rows_of_tile_) &&
-           !uses_one_of(columns_of_tile_);
-  }
-
-  const std::vector<ir::For>& inner_loops() const { return along_rows_ ? rows_of_tile_ : columns_of_tile_; }
-  const std::vector<ir::For>& outer_loops() const { return along_rows_ ? columns_of_tile_ : rows_of_tile_; }
-  std::int64_t inner() const { return along_rows_ ? rows_ : columns_; }
-  std::int64_t outer() const { return along_rows_ ? columns_ : rows_; }
-
-  /// One for each loop, outermost first; lines that lie along rows have one number in the tile, by which
-  /// threads share them out.
-  ir::Substitution add_coordinates(ir::Copy& copy) const {
-    ir::Substitution renamed;
-    const auto add = [&](const std::string& name, const Expr& extent) {
-      copy.coordinates.push_back(name + ".stitched");
-      copy.extents.push_back(extent);
-      return ir::variable(copy.coordinates.back());
-    };
-    if (along_rows_) {
-      Expr number = add(columns_of_tile_.front().name, columns_);
-      for (const ir::For& each : std::views::reverse(columns_of_tile_)) {
-        renamed[each.name] = &each == &columns_of_tile_.front() ? number : number % each.extent;
-        number = number / each.extent;
-      }
-    } else {
-      for (const ir::For& each : rows_of_tile_) renamed[each.name] = add(each.name, each.extent);
-    }
-    for (const ir::For& each : inner_loops()) renamed[each.name] = add(each.name, each.extent);
-    return renamed;
-  }
-
-  std::vector<Expr> shape_of_tile(const Lines& lines) const {
-    std::vector<Expr> shape{inner() / lines.elements, outer(), lines.elements};
-    if (request_.depth > 1) shape.insert(shape.begin(), request_.depth);
-    return shape;
-  }
-
-  static Expr number_of(const std::vector<ir::For>& loops, const ir::Substitution& names) {
-    Expr number = 0;
-    for (const ir::For& loop : loops)
-      number = number * loop.extent + ir::substitute(ir::variable(loop.name), names);
-    return number;
-  }
-
-  std::vector<Expr> place_in_tile(const Lines& lines, const Expr& slot, const ir::Substitution& names) const {
-    const Expr number = number_of(inner_loops(), names);
-    const Expr elements = lines.elements;
-    const bool one = inner() == lines.elements;
-    std::vector<Expr> place{one ? 0 : number / elements, number_of(outer_loops(), names),
-                            one ? number : number % elements};
-    if (request_.depth > 1) place.insert(place.begin(), slot);
-    return place;
-  }
-
   /// Those of the conditions that can be asked while copying: where they do not hold the tile is zero.
   std::vector<Expr> conditions_of_tile(const Reading& reading, const std::vector<Expr>& conditions) const {
-    const auto is_of_tile = [&](const ir::For& each) {
-      return std::ranges::find(rows_of_tile_, each.name, &ir::For::name) != rows_of_tile_.end() ||
-             std::ranges::find(columns_of_tile_, each.name, &ir::For::name) != columns_of_tile_.end();
-    };
     std::vector<Expr> result;
     for (const Expr& condition : conditions) {
       const Expr own = in_slots(condition);
       if (std::ranges::all_of(reading.loops, [&](const ir::For& each) {
-            return is_of_tile(each) || !ir::uses(own, each.name);
+            return tile_.has(each.name) || !ir::uses(own, each.name);
           }))
         result.push_back(condition);
     }
@@ -427,9 +350,7 @@ class Stitch {
   Expr kept_;  ///< the call that says which slot is read; undefined where all are
   std::string slot_name_;
   std::optional<Reason> made_inside_;
-  std::vector<ir::For> rows_of_tile_, columns_of_tile_;
-  std::int64_t rows_ = 1, columns_ = 1;
-  bool along_rows_ = false;
+  StitchedTile tile_;
 };
 
 ir::BufferRef operand_called(const ir::Program& program, const std::string& name) {

@@ -20,13 +20,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Rows {}, {3, 40, 41, 42, 43, 44}, {5, 90} of 100 columns.
-WeightMatrix three_rows() {
+WeightMatrix rows_in_windows() {
   return from_coordinates(3, 100, {1, 1, 1, 1, 1, 1, 2, 2}, {3, 40, 41, 42, 43, 44, 5, 90},
                           Array::of(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}), "small");
 }
 
 TEST(ColumnWindows, ABlockGoesAsFarAsItsWindow) {
-  const SparseTensor tensor = pack(three_rows(), formats::column_windows());
+  const SparseTensor tensor = pack(rows_in_windows(), formats::column_windows());
   EXPECT_THAT(test::integers(tensor, "begin"), ElementsAre(0, 4));
   // 3 and 5; four of the columns from 40 on; 44; and 90, whose window ends with the matrix.
   EXPECT_THAT(test::integers(tensor, "base"), ElementsAre(3, 40, 44, 68));
@@ -66,7 +66,7 @@ TEST(ColumnWindows, TwoOfFourFillEveryPlace) {
 }
 
 TEST(ColumnWindows, DamageIsSaid) {
-  const SparseTensor tensor = pack(three_rows(), formats::column_windows());
+  const SparseTensor tensor = pack(rows_in_windows(), formats::column_windows());
   EXPECT_THAT(complaint(damaged(tensor, "base", 1, 69)), HasSubstr("base[1]"));
   EXPECT_THAT(complaint(damaged(tensor, "base", 1, -1)), HasSubstr("base[1]"));
   EXPECT_THAT(complaint(damaged(tensor, "offset", 0, 77)), HasSubstr("+0")) << "a value, and no place";
