@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -273,7 +274,12 @@ std::vector<Space> spaces_for(const SpaceProblem& problem, std::span<const Forma
   std::vector<Space> all;
   for (const Format& format : formats) {
     const SpaceProblem packed{problem.algorithm, problem.matrix, format};
-    for (Space& space : spaces_for(packed, target, options, place)) all.push_back(std::move(space));
+    std::vector<Space> spaces = spaces_for(packed, target, options, place);
+    const bool has_recipe =
+        std::ranges::any_of(spaces, [](const Space& space) { return space.recipe() != "default"; });
+    // It is made for one recipe alone.
+    if (format == formats::column_windows() && !has_recipe) continue;
+    std::ranges::move(spaces, std::back_inserter(all));
   }
   return all;
 }

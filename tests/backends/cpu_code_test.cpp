@@ -431,7 +431,7 @@ TEST(CpuCode, IsChosenForProductsThatAreWorthIt) {
   const Choice choice = choose(spmm_algorithm(512, 512, 256, DType::f32), weights, with_vectors(64));
   EXPECT_EQ(choice.first().recipe->name, "cpu_code") << choice.text();
   const Choice narrow = choose(spmm_algorithm(512, 512, 4, DType::f32), weights, with_vectors(64));
-  EXPECT_EQ(narrow.first().recipe->name, "cpu_rows") << narrow.text();
+  EXPECT_EQ(narrow.first().recipe->name, "cpu_windows") << narrow.text();
 }
 
 }  // namespace

@@ -98,6 +98,11 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
   return parts.sum();
 }
 
+/// Whether its vectors may be of pixels or of images.
+bool has_kinds_of_vectors(const Algorithm& algorithm, const Format& format, const Target& target) {
+  return may_be_of_images(algorithm, target) && has_lines(cpu_nest(algorithm, format, target));
+}
+
 std::string why_no_code(const SpaceProblem& problem, const Target& target) {
   return why_no_cpu_code(problem.algorithm, problem.format, problem.matrix->stored(), target);
 }
@@ -106,7 +111,6 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
                               const SpaceOptions&) {
   const CpuNest nest = cpu_nest(problem.algorithm, problem.format, target);
   const CpuCode chosen = chosen_for({}, nest, problem.algorithm, problem.matrix->stored(), target);
-  const bool may_be = may_be_of_images(problem.algorithm, target) && has_lines(nest);
   const std::int64_t lanes = registers_of(target).lanes();
   const std::int64_t width = nest.width == 0 ? 8 * lanes : filled_up(nest.width, lanes);
   std::set<std::int64_t> rows{chosen.rows, ceil_divide(chosen.rows, 2)}, columns{chosen.columns},
@@ -133,7 +137,7 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
                    {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}},
                    {"lanes", {lanes_of_vectors.begin(), lanes_of_vectors.end()}}};
   Conditions list;
-  if (may_be) {
+  if (has_kinds_of_vectors(problem.algorithm, problem.format, target)) {
     choices.knobs.push_back({"vectors", {number_of(CpuVectors::pixels), number_of(CpuVectors::images)}});
     const Algorithm turned = seen_by_code(problem.algorithm, CpuVectors::images);
     list.where(ir::equal(v("vectors"), number_of(CpuVectors::images)));
@@ -165,7 +169,10 @@ std::optional<KnobValues> choose_code(const Algorithm& algorithm, std::shared_pt
   const CpuVectors vectors = chosen_vectors({}, algorithm, entries, target);
   const Algorithm seen = seen_by_code(algorithm, vectors);
   const CpuNest nest = cpu_nest(seen, weights->format(), target);
-  return values_of(cpu_code_knobs(), chosen_for({.vectors = vectors}, nest, seen, entries, target));
+  KnobValues point =
+      values_of(cpu_code_knobs(), chosen_for({.vectors = vectors}, nest, seen, entries, target));
+  if (!has_kinds_of_vectors(algorithm, weights->format(), target)) point.erase("vectors");
+  return point;
 }
 
 }  // namespace
