@@ -25,18 +25,6 @@ const Target& cpu() {
   return target_named("cpu");
 }
 
-/// Small integers, about a third kept; one row has none, one all.
-WeightMatrix weights_of(std::int64_t rows, std::int64_t columns, DType dtype) {
-  Array dense = random_array(dtype, {rows, columns}, 13, RandomValues::small_integers);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      const bool all = row == rows - 1, none = row == rows / 2;
-      if (none || (!all && (row * 7 + column * 5) % 11 < 7)) dense.set(row * columns + column, 0);
-    }
-  }
-  return from_dense(dense, "small integers");
-}
-
 std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights, std::int64_t columns) {
   return std::make_shared<const SparseTensor>(pack(weights, formats::column_blocks(columns)));
 }
@@ -45,7 +33,7 @@ TEST(CpuBlocks, ProductsOfOddSizes) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     for (const std::int64_t inner : {1, 29, 70}) {
       for (const std::int64_t columns : {2, 16, 45}) {
-        const WeightMatrix weights = weights_of(43, inner, dtype);
+        const WeightMatrix weights = test::small_integers(43, inner, dtype);
         test::expect_exact_on_cpu(
             cpu_blocks(spmm_algorithm(43, inner, columns, dtype), packed(weights, 16), cpu()));
       }
@@ -54,7 +42,7 @@ TEST(CpuBlocks, ProductsOfOddSizes) {
 }
 
 TEST(CpuBlocks, EveryKnobIsTakenAndTheWidthMayBeOpen) {
-  const WeightMatrix weights = weights_of(43, 70, DType::f32);
+  const WeightMatrix weights = test::small_integers(43, 70, DType::f32);
   for (const Extent& width : {Extent(70), Extent::any("N")}) {
     const Algorithm algorithm = spmm_algorithm(43, 70, width, DType::f32);
     for (const std::int64_t panel : {8, 16, 64}) {
@@ -70,7 +58,7 @@ TEST(CpuBlocks, EveryKnobIsTakenAndTheWidthMayBeOpen) {
 TEST(CpuBlocks, LinearLayers) {
   test::expect_exact_on_cpu(
       cpu_blocks(spmm_algorithm(19, 70, 37, DType::f32, {.bias = true, .activation = Activation::relu}),
-                 packed(weights_of(19, 70, DType::f32), 32), cpu()));
+                 packed(test::small_integers(19, 70, DType::f32), 32), cpu()));
 }
 
 TEST(CpuBlocks, WeightsBeyondCodeAreTakenUnasked) {
@@ -95,7 +83,7 @@ std::string refusal(const Call& call) {
 }
 
 TEST(CpuBlocks, WhatDoesNotFitIsSaid) {
-  const WeightMatrix weights = weights_of(43, 29, DType::f32);
+  const WeightMatrix weights = test::small_integers(43, 29, DType::f32);
   EXPECT_THAT(
       refusal([&] { return cpu_blocks(spmm_algorithm(43, 29, 1, DType::f32), packed(weights, 8), cpu()); }),
       HasSubstr("one column"));

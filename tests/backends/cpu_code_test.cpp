@@ -43,18 +43,6 @@ bool runs_here(const char* processor) {
   return std::ranges::find(names, processor) != names.end();
 }
 
-/// Small integers, with a row of none and one of all.
-WeightMatrix weights_of(std::int64_t rows, std::int64_t columns, DType dtype = DType::f32) {
-  Array dense = random_array(dtype, {rows, columns}, 11, RandomValues::small_integers);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      const bool all = row == rows - 1, none = row == rows / 2;
-      if (none || (!all && (row * 7 + column * 5) % 11 < 7)) dense.set(row * columns + column, 0);
-    }
-  }
-  return from_dense(dense, "small integers");
-}
-
 std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights) {
   return std::make_shared<const SparseTensor>(pack(weights, formats::csr()));
 }
@@ -64,13 +52,13 @@ TEST(CpuCode, ProductsOfOddSizes) {
   for (const std::int64_t columns :
        {lanes, lanes + 1, 2 * lanes - 1, 3 * lanes, std::int64_t{49}, std::int64_t{131}}) {
     for (const std::int64_t rows : {1, 13, 31, 32, 70})
-      test::expect_exact_on_cpu(
-          cpu_code(spmm_algorithm(rows, 57, columns, DType::f32), packed(weights_of(rows, 57)), cpu()));
+      test::expect_exact_on_cpu(cpu_code(spmm_algorithm(rows, 57, columns, DType::f32),
+                                         packed(test::small_integers(rows, 57)), cpu()));
   }
 }
 
 TEST(CpuCode, EveryPointOfASmallProduct) {
-  const auto matrix = std::make_shared<const WeightMatrix>(weights_of(37, 61));
+  const auto matrix = std::make_shared<const WeightMatrix>(test::small_integers(37, 61));
   // Whole vectors may stay where they lie.
   for (const std::int64_t columns : {83, 96}) {
     const Algorithm algorithm = spmm_algorithm(37, 61, columns, DType::f32);
@@ -84,8 +72,8 @@ TEST(CpuCode, EveryPointOfASmallProduct) {
 
 TEST(CpuCode, FewBlocksOfRowsReadColumnsWhereTheyLie) {
   const auto copies = [](std::int64_t rows, std::int64_t columns, const CpuCode& knobs = {}) {
-    const Schedule schedule =
-        cpu_code(spmm_algorithm(rows, 61, columns, DType::f32), packed(weights_of(rows, 61)), cpu(), knobs);
+    const Schedule schedule = cpu_code(spmm_algorithm(rows, 61, columns, DType::f32),
+                                       packed(test::small_integers(rows, 61)), cpu(), knobs);
     return std::ranges::find(schedule.steps(), "stage", &Step::name) != schedule.steps().end();
   };
   EXPECT_FALSE(copies(40, 96));
@@ -98,8 +86,8 @@ TEST(CpuCode, FewBlocksOfRowsReadColumnsWhereTheyLie) {
   EXPECT_THROW(copies(40, 96, {.copy = CpuCopy::image}), UserError);
   // B[n, k] is transposed first; columns of rows that share few sets of a cache lie apart.
   const auto steps = [](std::int64_t inner, std::int64_t columns, ProductLayout layout) {
-    return cpu_code(spmm_algorithm(40, inner, columns, DType::f32, {}, layout), packed(weights_of(40, inner)),
-                    cpu())
+    return cpu_code(spmm_algorithm(40, inner, columns, DType::f32, {}, layout),
+                    packed(test::small_integers(40, inner)), cpu())
         .cpp();
   };
   EXPECT_THAT(steps(61, 96, ProductLayout::kn), Not(HasSubstr("stage(")));
@@ -109,7 +97,7 @@ TEST(CpuCode, FewBlocksOfRowsReadColumnsWhereTheyLie) {
 }
 
 WeightMatrix filters_of(const Convolution& of) {
-  return weights_of(of.filters, of.channels * of.filter[0] * of.filter[1]);
+  return test::small_integers(of.filters, of.channels * of.filter[0] * of.filter[1]);
 }
 
 TEST(CpuCode, ConvolutionsOfOddSizes) {
@@ -178,14 +166,14 @@ TEST(CpuCode, ValuesOfSixteenBits) {
       for (const std::int64_t columns : {16, 32, 49, 131}) {
         for (const std::int64_t rows : {13, 70})
           test::expect_exact_on_cpu(cpu_code(spmm_algorithm(rows, inner, columns, dtype),
-                                             packed(weights_of(rows, inner, dtype)), target),
+                                             packed(test::small_integers(rows, inner, dtype)), target),
                                     options);
       }
       Convolution images{.batch = 2, .filters = 40, .image = {14, 17}, .filter = {3, 3}, .pad = {1, 1}};
       for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
         images.layout = layout;
         test::expect_exact_on_cpu(cpu_code(convolution_algorithm(images, dtype, {.bias = true}),
-                                           packed(weights_of(40, 9, dtype)), target),
+                                           packed(test::small_integers(40, 9, dtype)), target),
                                   options);
       }
     }
@@ -209,7 +197,7 @@ TEST(CpuCode, PiecesOfSixteenBits) {
 /// Vectors of which a launch or a loop outside says how many elements there are.
 TEST(CpuCode, ResultsLeaveFromTheRegisters) {
   if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
-  const WeightMatrix weights = weights_of(70, 64);
+  const WeightMatrix weights = test::small_integers(70, 64);
   for (const std::int64_t columns : {30, 48, 77, 200}) {
     const Kernel kernel = test::expect_exact_on_cpu(
         cpu_code(spmm_algorithm(70, 64, columns, DType::f32), packed(weights), with_vectors(64)),
@@ -258,8 +246,8 @@ TEST(CpuCode, VectorsOfImagesFillLanesThatLinesLeaveIdle) {
     }
   }
   const Algorithm halves = convolution_algorithm(usual, DType::f16, {.bias = true});
-  test::expect_exact_on_cpu(cpu_code(halves, packed(weights_of(40, 45, DType::f16)), with_vectors(64),
-                                     {.vectors = CpuVectors::images}),
+  test::expect_exact_on_cpu(cpu_code(halves, packed(test::small_integers(40, 45, DType::f16)),
+                                     with_vectors(64), {.vectors = CpuVectors::images}),
                             {.processor = "x86-64-v4"});
   Convolution eight = usual;
   eight.batch = 8;
@@ -294,7 +282,7 @@ TEST(CpuCode, CopiesTurnWhatTheyHoldOnce) {
     }
   }
   const Schedule rows = cpu_code(spmm_algorithm(70, 61, 83, DType::f32, {}, ProductLayout::nk),
-                                 packed(weights_of(70, 61)), cpu());
+                                 packed(test::small_integers(70, 61)), cpu());
   EXPECT_THAT(rows.cpp(), Not(HasSubstr("transpose(\"B\")")));
   test::expect_exact_on_cpu(rows);
 }
@@ -304,7 +292,7 @@ TEST(CpuCode, VectorsOfHalfARegister) {
   for (const auto& [dtype, inner] : {std::pair{DType::f32, 57}, {DType::f16, 57}, {DType::bf16, 9}}) {
     for (const std::int64_t columns : {16, 20, 57, 131}) {
       const Schedule schedule =
-          cpu_code(spmm_algorithm(70, inner, columns, dtype), packed(weights_of(70, inner, dtype)),
+          cpu_code(spmm_algorithm(70, inner, columns, dtype), packed(test::small_integers(70, inner, dtype)),
                    with_vectors(64), {.lanes = 8});
       const Kernel kernel = test::expect_exact_on_cpu(schedule, {.processor = "x86-64-v4"});
       EXPECT_TRUE(kernel.assembly().find("{1to8}, %ymm31, %ymm") != std::string::npos);
@@ -314,16 +302,17 @@ TEST(CpuCode, VectorsOfHalfARegister) {
 
 TEST(CpuCode, ResultsAndColumnsThatALaunchCounts) {
   const Epilogue epilogue{.bias = true, .activation = Activation::relu};
-  test::expect_exact_on_cpu(
-      cpu_code(spmm_algorithm(40, 33, 50, DType::f32, epilogue), packed(weights_of(40, 33)), cpu()));
+  test::expect_exact_on_cpu(cpu_code(spmm_algorithm(40, 33, 50, DType::f32, epilogue),
+                                     packed(test::small_integers(40, 33)), cpu()));
   const Algorithm open = spmm_algorithm(40, 33, Extent::any("N"), DType::f32);
   for (const std::int64_t columns : {1, 16, 77})
-    test::expect_exact_on_cpu(cpu_code(open, packed(weights_of(40, 33)), cpu()), {.threads = 1}, columns);
+    test::expect_exact_on_cpu(cpu_code(open, packed(test::small_integers(40, 33)), cpu()), {.threads = 1},
+                              columns);
 }
 
 TEST(CpuCode, SumsAreAssemblyOfTheirOwn) {
   const Algorithm algorithm = spmm_algorithm(64, 128, 64, DType::f32);
-  const WeightMatrix weights = weights_of(64, 128);
+  const WeightMatrix weights = test::small_integers(64, 128);
   if (runs_here("x86-64-v4")) {
     const Kernel wide = test::expect_exact_on_cpu(cpu_code(algorithm, packed(weights), with_vectors(64)),
                                                   {.processor = "x86-64-v4"});
@@ -342,7 +331,7 @@ TEST(CpuCode, SumsAreAssemblyOfTheirOwn) {
 }
 
 TEST(CpuCode, ColumnsWithoutVectorsKeepTheirOwnSums) {
-  const WeightMatrix weights = weights_of(20, 23);
+  const WeightMatrix weights = test::small_integers(20, 23);
   for (const std::int64_t columns : {3, 35}) {
     for (const std::int64_t tile : {1, 2, 16}) {
       for (const bool unrolled : {false, true}) {
@@ -373,8 +362,8 @@ TEST(CpuCode, WhatIsNotFiniteGoesWhereItIsStored) {
 }
 
 TEST(CpuCode, NoPageIsWritableAndExecutable) {
-  const Kernel kernel =
-      compile(cpu_code(spmm_algorithm(64, 128, 64, DType::f32), packed(weights_of(64, 128)), cpu()));
+  const Kernel kernel = compile(
+      cpu_code(spmm_algorithm(64, 128, 64, DType::f32), packed(test::small_integers(64, 128)), cpu()));
   std::ifstream maps("/proc/self/maps");
   std::size_t executable = 0;
   for (std::string line; std::getline(maps, line);) {
@@ -395,7 +384,7 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
     }
     return "nothing";
   };
-  const WeightMatrix weights = weights_of(40, 33);
+  const WeightMatrix weights = test::small_integers(40, 33);
   const Algorithm product = spmm_algorithm(40, 33, 64, DType::f32);
   EXPECT_THAT(reason(product, weights, formats::ell(), cpu()), HasSubstr("formats::csr()"));
   EXPECT_THAT(reason(product, weights, formats::csr({.index = 16}), cpu()), HasSubstr("csr is enough"));
@@ -412,13 +401,13 @@ TEST(CpuCode, RefusesWhatItIsNotFor) {
   EXPECT_THAT(reason(product, weights, formats::csr(), with_vectors(32), {.lanes = 4}),
               HasSubstr("lanes = 4"));
   const Convolution narrow{.batch = 1, .channels = 3, .filters = 40, .image = {5, 5}, .filter = {3, 3}};
-  EXPECT_THAT(
-      reason(convolution_algorithm(narrow, DType::f32), weights_of(40, 27), formats::csr(), with_vectors(64)),
-      HasSubstr("3 pixels of a line"));
+  EXPECT_THAT(reason(convolution_algorithm(narrow, DType::f32), test::small_integers(40, 27), formats::csr(),
+                     with_vectors(64)),
+              HasSubstr("3 pixels of a line"));
   EXPECT_THAT(reason(product, weights, formats::csr(), cpu(), {.lines = 2}),
               HasSubstr("columns in its place"));
   const Convolution usual{.batch = 1, .channels = 3, .filters = 40, .image = {16, 20}, .filter = {3, 3}};
-  EXPECT_THAT(reason(convolution_algorithm(usual, DType::f32), weights_of(40, 27), formats::csr(),
+  EXPECT_THAT(reason(convolution_algorithm(usual, DType::f32), test::small_integers(40, 27), formats::csr(),
                      with_vectors(64), {.columns = 32}),
               HasSubstr("lines in its place"));
   const WeightMatrix many = synthetic_layer({.rows = 2200, .columns = 2000, .sparsity = 0.05, .seed = 1});

@@ -110,14 +110,7 @@ TEST(CpuGroups, WeightsOfGroupsAreTakenUnasked) {
 
 TEST(CpuGroups, WhatItDoesNotTakeIsSaid) {
   const WeightMatrix weights = weights_of(43, 29, DType::f32);
-  const auto refusal = [](auto make) {
-    try {
-      make();
-    } catch (const UserError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
-  };
+  using test::refusal;
   EXPECT_THAT(refusal([&] { cpu_groups(spmm_algorithm(43, 29, 1, DType::f32), packed(weights, 8), cpu()); }),
               HasSubstr("one column"));
   EXPECT_THAT(refusal([&] {

@@ -20,6 +20,7 @@
 #include <array>
 #include <limits>
 
+#include "support/exact_on_cpu.h"
 #include "support/examples.h"
 
 namespace weft {
@@ -34,18 +35,6 @@ WEFT_INDEX(k);
 
 const Target& cpu() {
   return target_named("cpu");
-}
-
-/// Small integers, with a row of none and one of all.
-WeightMatrix weights_of(std::int64_t rows, std::int64_t columns, DType dtype = DType::f32) {
-  Array dense = random_array(dtype, {rows, columns}, 11, RandomValues::small_integers);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      const bool all = row == rows - 1, none = row == rows / 2;
-      if (none || (!all && (row * 7 + column * 5) % 11 < 7)) dense.set(row * columns + column, 0);
-    }
-  }
-  return from_dense(dense, "small integers");
 }
 
 struct Operands {
@@ -88,32 +77,35 @@ void expect_points_exact(const Algorithm& algorithm, const WeightMatrix& weights
 
 TEST(CpuRows, ProductsOfOddSizes) {
   for (std::int64_t columns = 1; columns <= 17; ++columns)
-    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), weights_of(13, 27), formats::csr(), 17);
+    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), test::small_integers(13, 27),
+                        formats::csr(), 17);
   for (const std::int64_t columns : {33, 49, 131})
-    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), weights_of(13, 27), formats::csr(), 41);
+    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), test::small_integers(13, 27),
+                        formats::csr(), 41);
   for (const std::int64_t columns : {1, 5, 70})
-    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), weights_of(13, 27), formats::dense(),
-                        29);
+    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), test::small_integers(13, 27),
+                        formats::dense(), 29);
 }
 
 TEST(CpuRows, EveryPointOfASmallProductAndASmallConvolution) {
-  expect_points_exact(spmm_algorithm(5, 12, 19, DType::f32), weights_of(5, 12), formats::csr(), 1);
+  expect_points_exact(spmm_algorithm(5, 12, 19, DType::f32), test::small_integers(5, 12), formats::csr(), 1);
   const Convolution c{
       .batch = 2, .channels = 2, .filters = 3, .image = {4, 6}, .filter = {3, 3}, .pad = {1, 1}};
-  expect_points_exact(convolution_algorithm(c, DType::f32), weights_of(3, 18), formats::csr(), 1);
+  expect_points_exact(convolution_algorithm(c, DType::f32), test::small_integers(3, 18), formats::csr(), 1);
 }
 
 TEST(CpuRows, OtherTypesAndResults) {
   const Epilogue epilogue{.bias = true, .activation = Activation::relu};
   for (const DType dtype : {DType::f16, DType::bf16, DType::f64}) {
     for (const std::int64_t columns : {1, 3, 40})
-      expect_points_exact(spmm_algorithm(9, 21, columns, dtype, epilogue), weights_of(9, 21, dtype),
+      expect_points_exact(spmm_algorithm(9, 21, columns, dtype, epilogue), test::small_integers(9, 21, dtype),
                           formats::csr(), 37);
   }
 }
 
 TEST(CpuRows, SizesOfTheLaunch) {
-  const auto packed = std::make_shared<const SparseTensor>(pack(weights_of(13, 27), formats::csr()));
+  const auto packed =
+      std::make_shared<const SparseTensor>(pack(test::small_integers(13, 27), formats::csr()));
   for (const std::int64_t columns : {1, 15, 64, 100}) {
     const Algorithm open = spmm_algorithm(13, 27, Extent::any("N"), DType::f32);
     expect_exact(cpu_rows(open, packed, cpu()), columns);
@@ -132,7 +124,8 @@ TEST(CpuRows, ConvolutionsInEveryLayout) {
                           .filter = {3, 3},
                           .pad = {1, 2},
                           .layout = layout};
-      expect_points_exact(convolution_algorithm(c, DType::f32), weights_of(5, 27), formats::csr(), 47);
+      expect_points_exact(convolution_algorithm(c, DType::f32), test::small_integers(5, 27), formats::csr(),
+                          47);
     }
     const Convolution far{.batch = 2,
                           .channels = 4,
@@ -143,10 +136,13 @@ TEST(CpuRows, ConvolutionsInEveryLayout) {
                           .stride = {2, 2},
                           .dilation = {1, 2},
                           .layout = layout};
-    expect_points_exact(convolution_algorithm(far, DType::f32), weights_of(3, 24), formats::csr(), 61);
+    expect_points_exact(convolution_algorithm(far, DType::f32), test::small_integers(3, 24), formats::csr(),
+                        61);
     const Convolution pixels{.batch = 2, .channels = 21, .filters = 6, .image = {5, 7}, .layout = layout};
-    expect_points_exact(convolution_algorithm(pixels, DType::f32), weights_of(6, 21), formats::csr(), 41);
-    expect_points_exact(convolution_algorithm(pixels, DType::f32), weights_of(6, 21), formats::dense(), 97);
+    expect_points_exact(convolution_algorithm(pixels, DType::f32), test::small_integers(6, 21),
+                        formats::csr(), 41);
+    expect_points_exact(convolution_algorithm(pixels, DType::f32), test::small_integers(6, 21),
+                        formats::dense(), 97);
   }
 }
 
@@ -161,7 +157,7 @@ TEST(CpuRows, ReadsAnImageWithoutAskingWhereItEnds) {
     });
     return of_columns;
   };
-  WeightMatrix weights = weights_of(5, 27);
+  WeightMatrix weights = test::small_integers(5, 27);
   EXPECT_EQ(conditions(weights), 0U);
   // Infinity times a zero beside the image would be no number.
   weights.values.set(0, std::numeric_limits<double>::infinity());
@@ -199,7 +195,8 @@ TEST(CpuRows, VectorsAreOfTheIndexThatFillsThem) {
                         .stride = {2, 2}};
     const Algorithm algorithm = convolution_algorithm(c, DType::f32);
     expect_exact(cpu_rows(
-        algorithm, std::make_shared<const SparseTensor>(pack(weights_of(5, 27), formats::csr())), cpu()));
+        algorithm, std::make_shared<const SparseTensor>(pack(test::small_integers(5, 27), formats::csr())),
+        cpu()));
     return cpu_nest(algorithm, formats::csr(), processors().front()).vectors;
   };
   EXPECT_EQ(vectors_of(33, 8), "b");
@@ -256,7 +253,7 @@ TEST(CpuRows, LinesOfAnImageThatRegistersHold) {
 }
 
 TEST(CpuRows, EverySecondPixelIsReadWithoutAGather) {
-  const auto packed = std::make_shared<const SparseTensor>(pack(weights_of(5, 27), formats::csr()));
+  const auto packed = std::make_shared<const SparseTensor>(pack(test::small_integers(5, 27), formats::csr()));
   for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
     for (const std::int64_t width : {32, 57}) {
       const Convolution c{.channels = 3,
@@ -288,7 +285,8 @@ TEST(CpuRows, GroupsOfASumAreAVector) {
 }
 
 TEST(CpuRows, RefusesWhatItCannotFollow) {
-  const auto packed = std::make_shared<const SparseTensor>(pack(weights_of(13, 27), formats::csr()));
+  const auto packed =
+      std::make_shared<const SparseTensor>(pack(test::small_integers(13, 27), formats::csr()));
   const Algorithm product = spmm_algorithm(13, 27, 40, DType::f32);
   const auto said = [&](const CpuRows& knobs, const char* target = "cpu") -> std::string {
     try {
@@ -304,7 +302,8 @@ TEST(CpuRows, RefusesWhatItCannotFollow) {
   EXPECT_THAT(said({.copy = CpuCopy::panel, .order = CpuOrder::rows}), HasSubstr("order = panels"));
   EXPECT_THAT(said({.order = CpuOrder::rows, .threads = CpuThreads::panels}), HasSubstr("threads = rows"));
   EXPECT_THAT(said({.panel = 5000}), HasSubstr("panel"));
-  const auto by_column = std::make_shared<const SparseTensor>(pack(weights_of(13, 27), formats::csc()));
+  const auto by_column =
+      std::make_shared<const SparseTensor>(pack(test::small_integers(13, 27), formats::csc()));
   EXPECT_THROW(cpu_rows(product, by_column, cpu()), UserError);
 }
 

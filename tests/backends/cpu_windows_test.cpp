@@ -33,17 +33,6 @@ const Target& wide() {
   return target_named("x86-64-v4");
 }
 
-WeightMatrix small_integers(std::int64_t rows, std::int64_t columns) {
-  Array dense = random_array(DType::f32, {rows, columns}, 11, RandomValues::small_integers);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      const bool all = row == rows - 1, none = row == rows / 2;
-      if (none || (!all && (row * 7 + column * 5) % 11 < 7)) dense.set(row * columns + column, 0);
-    }
-  }
-  return from_dense(dense, "small integers");
-}
-
 std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights) {
   return std::make_shared<const SparseTensor>(pack(weights, formats::column_windows()));
 }
@@ -51,7 +40,7 @@ std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights) {
 TEST(CpuWindows, AreRightAtOddSizes) {
   for (const std::int64_t rows : {1, 16, 43}) {
     for (const std::int64_t columns : {32, 33, 129}) {
-      const auto weights = packed(small_integers(rows, columns));
+      const auto weights = packed(test::small_integers(rows, columns));
       for (const std::int64_t sums : {1, 2, 4}) {
         test::expect_exact_on_cpu(cpu_windows(spmm_algorithm(rows, columns, 1, DType::f32), weights,
                                               target_named("cpu"), {.sums = sums}));
@@ -69,8 +58,8 @@ TEST(CpuWindows, AreRightAtOddSizes) {
 
 TEST(CpuWindows, PickElementsOutOfRegisters) {
   for (const std::int64_t width : {1, 2, 8}) {
-    const Kernel kernel = compile(
-        cpu_windows(spmm_algorithm(64, 256, width, DType::f32), packed(small_integers(64, 256)), wide()));
+    const Kernel kernel = compile(cpu_windows(spmm_algorithm(64, 256, width, DType::f32),
+                                              packed(test::small_integers(64, 256)), wide()));
     const std::string text = kernel.assembly();
     EXPECT_THAT(text, testing::AnyOf(HasSubstr("vpermi2ps"), HasSubstr("vpermt2ps"))) << width;
     EXPECT_THAT(text, Not(HasSubstr("vgather"))) << width;
@@ -89,22 +78,16 @@ TEST(CpuWindows, AreTakenUnaskedForOneColumn) {
 }
 
 TEST(CpuWindows, WhatTheyDoNotTakeIsSaid) {
-  const auto refusal = [](auto make) {
-    try {
-      make();
-    } catch (const UserError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
-  };
-  const auto weights = packed(small_integers(43, 64));
+  using test::refusal;
+  const auto weights = packed(test::small_integers(43, 64));
   const Algorithm one = spmm_algorithm(43, 64, 1, DType::f32);
   EXPECT_THAT(refusal([&] { cpu_windows(one, weights, wide(), {.sums = 3}); }), HasSubstr("sums = 3"));
   EXPECT_THAT(refusal([&] { cpu_windows(spmm_algorithm(43, 64, 9, DType::f32), weights, wide()); }),
               HasSubstr("more than eight columns"));
   EXPECT_THAT(refusal([&] { cpu_windows(one, weights, target_named("sm_80")); }), HasSubstr("sm_80"));
   EXPECT_THAT(refusal([&] {
-                cpu_windows(spmm_algorithm(43, 31, 1, DType::f32), packed(small_integers(43, 31)), wide());
+                cpu_windows(spmm_algorithm(43, 31, 1, DType::f32), packed(test::small_integers(43, 31)),
+                            wide());
               }),
               HasSubstr("32 columns"));
 }

@@ -14,6 +14,7 @@
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
+#include <weft/scheduler/recipes/parts/problem_summary.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
@@ -183,6 +184,15 @@ TEST(Transpose, TwoOfFourTakesRowsAsTheyLie) {
   for (const std::int64_t columns : {128, 300})
     expect_as_it_lies({152, columns, 200}, "sm_90a",
                       {.tile_m = 128, .tile_n = 128, .producers = 4, .blocks = 3}, by_depth);
+  // What is expected of a kernel counts no transposing then, and does where columns are looked up.
+  const Sizes even{64, 72, 128};
+  for (const char* format : {"n_m", "v_n_m:V=32,M=4"}) {
+    const Schedule s = v_n_m(linear<f16>(even), weights_in(format, even, DType::f16), target_named("sm_80"));
+    ProblemSummary summary{.m = even.m, .k = even.k};
+    add_format(summary, parse_format(format));
+    add_algorithm(summary, linear<f16>(even));
+    EXPECT_EQ(summary.reads_runs_of_the_sum(), s.steps()[0].cpp() != ".transpose(\"X\")") << format;
+  }
   const Sizes open{70, 0, 200, true};
   for (const char* target : {"sm_80", "sm_90a"}) {
     const Schedule any = v_n_m(linear<f16>(open), weights_in("n_m", open, DType::f16), target_named(target));

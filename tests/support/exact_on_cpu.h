@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
+#include <weft/formats/weight_matrix.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/search/measure/verify.h>
 
@@ -13,6 +15,29 @@
 #include <vector>
 
 namespace weft::test {
+
+/// Small integers, about a third of them kept; one row has none, and one all.
+inline WeightMatrix small_integers(std::int64_t rows, std::int64_t columns, DType dtype = DType::f32) {
+  Array dense = random_array(dtype, {rows, columns}, 11, RandomValues::small_integers);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const bool all = row == rows - 1, none = row == rows / 2;
+      if (none || (!all && (row * 7 + column * 5) % 11 < 7)) dense.set(row * columns + column, 0);
+    }
+  }
+  return from_dense(dense, "small integers");
+}
+
+/// What a UserError says, or "none".
+template <class Make>
+std::string refusal(const Make& make) {
+  try {
+    make();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "none";
+}
 
 /// The kernel of the schedule, of integer weights, whose results on dense operands that are integers are the
 /// reference's to the last bit. `open`: the size that a launch decides.

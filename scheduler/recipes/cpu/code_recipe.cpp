@@ -99,8 +99,8 @@ Bound time_of_cpu_code(const ProblemSummary& problem, const KnobValues& point, c
 }
 
 /// Whether its vectors may be of pixels or of images.
-bool has_kinds_of_vectors(const Algorithm& algorithm, const Format& format, const Target& target) {
-  return may_be_of_images(algorithm, target) && has_lines(cpu_nest(algorithm, format, target));
+bool has_kinds_of_vectors(const Algorithm& algorithm, const CpuNest& nest, const Target& target) {
+  return may_be_of_images(algorithm, target) && has_lines(nest);
 }
 
 std::string why_no_code(const SpaceProblem& problem, const Target& target) {
@@ -137,7 +137,7 @@ RecipeChoices choices_of_code(const SpaceProblem& problem, PackedWeights&, const
                    {"threads", {number_of(CpuThreads::panels), number_of(CpuThreads::rows)}},
                    {"lanes", {lanes_of_vectors.begin(), lanes_of_vectors.end()}}};
   Conditions list;
-  if (has_kinds_of_vectors(problem.algorithm, problem.format, target)) {
+  if (has_kinds_of_vectors(problem.algorithm, nest, target)) {
     choices.knobs.push_back({"vectors", {number_of(CpuVectors::pixels), number_of(CpuVectors::images)}});
     const Algorithm turned = seen_by_code(problem.algorithm, CpuVectors::images);
     list.where(ir::equal(v("vectors"), number_of(CpuVectors::images)));
@@ -171,7 +171,8 @@ std::optional<KnobValues> choose_code(const Algorithm& algorithm, std::shared_pt
   const CpuNest nest = cpu_nest(seen, weights->format(), target);
   KnobValues point =
       values_of(cpu_code_knobs(), chosen_for({.vectors = vectors}, nest, seen, entries, target));
-  if (!has_kinds_of_vectors(algorithm, weights->format(), target)) point.erase("vectors");
+  if (!has_kinds_of_vectors(algorithm, cpu_nest(algorithm, weights->format(), target), target))
+    point.erase("vectors");
   return point;
 }
 

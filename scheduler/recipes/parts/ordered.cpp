@@ -1,4 +1,3 @@
-#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/program/channels.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
@@ -127,22 +126,21 @@ Algorithm in_kernel_order(Algorithm algorithm) {
   return algorithm;
 }
 
-bool fills_runs_of_rows(DType dtype, const Extent& rows) {
+bool fills_runs(DType dtype, const Extent& elements) {
   constexpr std::int64_t run = 8;
-  return size_of(dtype) == 2 && rows.is_multiple_of(run);
+  return size_of(dtype) == 2 && elements.is_multiple_of(run);
 }
 
 bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights) {
   const Operand& output = algorithm.operands[algorithm.output.operand];
   const ProductLoops loops = product_loops(algorithm);
   return !loops.columns.empty() && lies_across(output, algorithm.output, loops.columns) &&
-         fills_runs_of_rows(output.dtype, output.shape.back()) && !weights.row_order();
+         fills_runs(output.dtype, output.shape.back()) && !weights.row_order();
 }
 
 bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights) {
-  constexpr std::int64_t run = 8;
   const ProductLoops loops = product_loops(algorithm);
-  return weights.format().name == "n_m" && is_half(weights.dtype()) && weights.columns() % run == 0 &&
+  return weights.format().name == "n_m" && fills_runs(weights.dtype(), weights.columns()) &&
          std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
            const Operand& operand = algorithm.operands[factor.operand];
            return !loops.columns.empty() && operand.name == loops.dense &&

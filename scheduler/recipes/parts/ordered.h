@@ -24,9 +24,9 @@ bool transposes_images(const Algorithm& algorithm);
 /// lie innermost, as lanes do not read them: then kernels of unstructured weights have images innermost, too.
 bool images_fill_warps(const Algorithm& algorithm);
 
-/// Whether so many rows of results come in runs of eight, and these in 16 bytes, as reorder_writeback writes
-/// them.
-bool fills_runs_of_rows(DType dtype, const Extent& rows);
+/// Whether so many elements come in runs of eight, and these in 16 bytes: rows of results as
+/// reorder_writeback writes them, or what stitch reads along k.
+bool fills_runs(DType dtype, const Extent& elements);
 
 /// Whether reorder_writeback writes the results of a product, Y [n, m], in runs of rows, which the format
 /// does not name.

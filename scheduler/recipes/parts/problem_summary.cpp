@@ -1,6 +1,5 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/formats/pruned_for.h>
-#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -77,12 +76,11 @@ std::int64_t ProblemSummary::gathered_columns() const {
 }
 
 bool ProblemSummary::leaves_runs_of_rows() const {
-  return output_across && fills_runs_of_rows(dtype, m) && !names_rows;
+  return output_across && fills_runs(dtype, m) && !names_rows;
 }
 
 bool ProblemSummary::reads_runs_of_the_sum() const {
-  constexpr std::int64_t run = 8, of_quads = 4;
-  return input_across && of_group == of_quads && is_half(dtype) && k % run == 0;
+  return input_across && keeps_columns && fills_runs(dtype, k);
 }
 
 double ProblemSummary::operations() const {
@@ -106,6 +104,7 @@ void add_format(ProblemSummary& summary, const Format& format) {
   summary.block = format.name == "column_blocks" ? parameter_of(format, "columns", usual_columns)
                                                  : parameter_of(format, "b");
   summary.names_rows = format.name == "shfl_bw" || format.parameters.contains("order");
+  summary.keeps_columns = format.name == "n_m";
   summary.column_bits = format.name == "column_blocks" ? 16 : parameter_of(format, "index", 32);
   summary.columns_of_bit = format.name == "lane_streams" ? 1 : format.name == "pair_words" ? 2 : 0;
   if (!formats::keeps_two_of_four(format)) return;

@@ -34,6 +34,7 @@ struct ProblemSummary {
   std::int64_t of_group = 0;        ///< M of N:M
   std::int64_t columns_of_bit = 0;  ///< 1 of lane_streams, 2 of pair_words
   bool names_rows = false;          ///< the format has a row order
+  bool keeps_columns = false;       ///< two of four, with every column where it is: n_m
   double row_mean = 0;              ///< stored weights of a row
   double row_variation = 0;         ///< standard deviation / mean
 
