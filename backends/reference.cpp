@@ -308,7 +308,8 @@ namespace {
 
 /// Below this, rounding errors are absolute: the spacing of subnormal numbers.
 double smallest_normal(DType dtype) {
-  if (dtype == DType::f16) return 0x1p-14;
+  if (dtype == DType::f16 || dtype == DType::e5m2) return 0x1p-14;
+  if (dtype == DType::e4m3) return 0x1p-6;
   return dtype == DType::f64 ? std::numeric_limits<double>::min()
                              : static_cast<double>(std::numeric_limits<float>::min());
 }
@@ -356,6 +357,8 @@ double tolerance(DType output, DType accumulator, std::int64_t terms) {
   const auto unit = [](DType dtype) {
     if (dtype == DType::f16) return 0x1p-11;
     if (dtype == DType::bf16) return 0x1p-8;
+    if (dtype == DType::e4m3) return 0x1p-4;
+    if (dtype == DType::e5m2) return 0x1p-3;
     return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
   };
   // Rounding errors of a sum grow like the square root of its length; four times that covers the tail.

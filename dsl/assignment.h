@@ -52,6 +52,18 @@ constexpr void check_rules_of_output_type() {
   WEFT_NO_TYPE(f64, f32, "f32, such as Tensor<f32, 2> C; or factors of f64");
   WEFT_NO_TYPE(f16, f64, "f64 or f32, such as Tensor<f32, 2> C");
   WEFT_NO_TYPE(bf16, f64, "f64 or f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f64, e4m3, "e4m3, f16, bf16 or f32, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(e5m2, e4m3, "e4m3, f16, bf16 or f32, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(f64, e5m2, "e5m2, f16, bf16 or f32, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(e4m3, e5m2, "e5m2, f16, bf16 or f32, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(e4m3, f16, "f16 or f32, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(e5m2, f16, "f16 or f32, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(e4m3, bf16, "bf16 or f32, such as Tensor<bf16, 2> C");
+  WEFT_NO_TYPE(e5m2, bf16, "bf16 or f32, such as Tensor<bf16, 2> C");
+  WEFT_NO_TYPE(e4m3, f32, "f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(e5m2, f32, "f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(e4m3, f64, "f64 or f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(e5m2, f64, "f64 or f32, such as Tensor<f32, 2> C");
 }
 #undef WEFT_NO_TYPE
 
@@ -68,6 +80,15 @@ constexpr void check_rules_of_factors() {
   WEFT_TWO_TYPES(bf16, f32);
   WEFT_TWO_TYPES(bf16, f64);
   WEFT_TWO_TYPES(f32, f64);
+  WEFT_TWO_TYPES(e4m3, e5m2);
+  WEFT_TWO_TYPES(e4m3, f16);
+  WEFT_TWO_TYPES(e4m3, bf16);
+  WEFT_TWO_TYPES(e4m3, f32);
+  WEFT_TWO_TYPES(e4m3, f64);
+  WEFT_TWO_TYPES(e5m2, f16);
+  WEFT_TWO_TYPES(e5m2, bf16);
+  WEFT_TWO_TYPES(e5m2, f32);
+  WEFT_TWO_TYPES(e5m2, f64);
 }
 #undef WEFT_TWO_TYPES
 

@@ -402,7 +402,7 @@ class Check {
     for (const Operand& operand : algorithm_.operands) {
       if (is_float(operand.dtype)) continue;
       refuse("tensor " + operand.name + " has an element type that weft does not compute with",
-             std::string(name_of(operand.dtype)), "f16, bf16, f32, f64");
+             std::string(name_of(operand.dtype)), "f16, bf16, f32, f64, e4m3, e5m2");
     }
     const DType factor = operand(algorithm_.factors[0]).dtype;
     const DType other = operand(algorithm_.factors[1]).dtype;
@@ -410,9 +410,9 @@ class Check {
       refuse("the factors of the sum have different element types",
              std::string(name_of(factor)) + " and " + std::string(name_of(other)), "the same for both");
     const DType output = operand(algorithm_.output).dtype;
-    if (output != factor && output != DType::f32)
+    if (!output_fits_factors(output, factor))
       refuse("the output's element type is neither the factors' nor f32", std::string(name_of(output)),
-             std::string(name_of(factor)) + " or f32");
+             std::string(name_of(factor)) + (is_float_of_a_byte(factor) ? ", f16, bf16 or f32" : " or f32"));
     if (algorithm_.accumulator != accumulator_of(factor))
       refuse("the sum runs in an element type that does not belong to its factors",
              std::string(name_of(algorithm_.accumulator)), std::string(name_of(accumulator_of(factor))));

@@ -20,6 +20,8 @@ Range range_of(DType dtype) {
   switch (dtype) {
     case DType::f16: return {std::ldexp(1.0, -24), 65504};
     case DType::bf16: return {std::ldexp(1.0, -133), std::ldexp(255.0, 120)};
+    case DType::e4m3: return {std::ldexp(1.0, -9), 448};
+    case DType::e5m2: return {std::ldexp(1.0, -16), 57344};
     case DType::f64: return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()};
     default: return {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()};
   }

@@ -19,6 +19,8 @@ enum class DType : std::uint8_t {
   bf16,
   f32,
   f64,
+  e4m3,
+  e5m2,
   i8,
   u8,
   i16,
@@ -45,6 +47,9 @@ enum class DType : std::uint8_t {
   WEFT_NO_DTYPE(float64, f64),  // there is no float64; accepted: f64, as in Tensor<f64, 2>
   WEFT_NO_DTYPE(fp64, f64),     // there is no fp64; accepted: f64, as in Tensor<f64, 2>
   WEFT_NO_DTYPE(F64, f64),
+  WEFT_NO_DTYPE(float8_e4m3fn, e4m3),  // there is no float8_e4m3fn; accepted: e4m3, as in Tensor<e4m3, 2>
+  WEFT_NO_DTYPE(fp8, e4m3),            // there is no fp8; accepted: e4m3 or e5m2, as in Tensor<e4m3, 2>
+  WEFT_NO_DTYPE(float8_e5m2, e5m2),    // there is no float8_e5m2; accepted: e5m2, as in Tensor<e5m2, 2>
   WEFT_NO_DTYPE(int8, i8),
   WEFT_NO_DTYPE(uint8, u8),
   WEFT_NO_DTYPE(int16, i16),
@@ -73,6 +78,25 @@ struct bf16 {
   explicit operator float() const;
 };
 
+/// Eight bits, four of them exponent: 2^-9 to 448, no infinities, one NaN of either sign. Storage only. As
+/// GPUs convert: rounded to nearest, ties to even, what is larger (infinity too) becomes the largest number.
+/// OCP 8-bit floating point specification, E4M3.
+struct e4m3 {
+  std::uint8_t bits = 0;
+  e4m3() = default;
+  explicit e4m3(float value);
+  explicit operator float() const;
+};
+
+/// Eight bits, five of them exponent, as the upper half of f16 has them: 2^-16 to 57344. Storage only.
+/// Converted to like e4m3, so that infinity is only read. OCP 8-bit floating point specification, E5M2.
+struct e5m2 {
+  std::uint8_t bits = 0;
+  e5m2() = default;
+  explicit e5m2(float value);
+  explicit operator float() const;
+};
+
 using f32 = float;
 using f64 = double;
 
@@ -90,8 +114,8 @@ struct ElementList {
   }
 };
 /// The C++ types in the order of DType.
-using Elements = ElementList<f16, bf16, f32, f64, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
-                             std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, bool>;
+using Elements = ElementList<f16, bf16, f32, f64, e4m3, e5m2, std::int8_t, std::uint8_t, std::int16_t,
+                             std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, bool>;
 
 template <class T>
 constexpr DType dtype_of_type() {
@@ -113,7 +137,11 @@ constexpr std::size_t size_of(DType dtype) {
 }
 
 constexpr bool is_float(DType dtype) {
-  return dtype <= DType::f64;
+  return dtype <= DType::e5m2;
+}
+/// e4m3 and e5m2.
+constexpr bool is_float_of_a_byte(DType dtype) {
+  return dtype == DType::e4m3 || dtype == DType::e5m2;
 }
 constexpr bool is_signed_integer(DType dtype) {
   return dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
@@ -122,6 +150,13 @@ constexpr bool is_signed_integer(DType dtype) {
 /// The type in which products of `dtype` are summed: f64 for f64, f32 for every other floating type.
 constexpr DType accumulator_of(DType dtype) {
   return dtype == DType::f64 ? DType::f64 : DType::f32;
+}
+
+/// Whether a sum of products of `factors` may be stored as `output`: as their own type, as f32, and of 8-bit
+/// floating types as f16 and bf16 too.
+constexpr bool output_fits_factors(DType output, DType factors) {
+  const bool is_16_bit = output == DType::f16 || output == DType::bf16;
+  return output == factors || output == DType::f32 || (is_float_of_a_byte(factors) && is_16_bit);
 }
 
 /// "f32", "bf16", "i64", "bool": the spelling used in messages, flags and files of our own.

@@ -191,8 +191,11 @@ struct Rules<Output, SumOf<Types<Reduced...>, Left, Right>, Accesses> {
   static constexpr bool sparse_is_matrix = sparse_is_no_matrix == NoMatrix::none;
 
   static constexpr bool factors_have_one_type = std::same_as<Element, typename RightFacts::Element>;
-  static constexpr bool output_has_a_fitting_type = std::same_as<typename OutputFacts::Element, Element> ||
-                                                    std::same_as<typename OutputFacts::Element, f32>;
+  using Stored = typename OutputFacts::Element;
+  static constexpr bool factors_have_a_byte = std::same_as<Element, e4m3> || std::same_as<Element, e5m2>;
+  static constexpr bool output_has_a_fitting_type =
+      std::same_as<Stored, Element> || std::same_as<Stored, f32> ||
+      (factors_have_a_byte && (std::same_as<Stored, f16> || std::same_as<Stored, bf16>));
   static constexpr bool epilogue_fits_accumulator = Epilogue::template fits<Accumulator>;
 
   static constexpr Broken broken = !output_is_plain                 ? Broken::output_plain

@@ -47,16 +47,17 @@ constexpr Storage dense(detail::DenseWord) {
 
 /// The element types that weft computes with.
 template <class T>
-concept ComputableElement =
-    std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, f32> || std::same_as<T, f64>;
+concept ComputableElement = std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, f32> ||
+                            std::same_as<T, f64> || std::same_as<T, e4m3> || std::same_as<T, e5m2>;
 
 class Assignment;
 
 namespace detail {
 
-#define WEFT_NO_ELEMENT(holds, found)                                                                 \
-  static_assert(!(holds), "weft: an element type is not one of f16, bf16, f32 and f64; found: " found \
-                          "; accepted: one of these, such as Tensor<f32, 2>")
+#define WEFT_NO_ELEMENT(holds, found)                                                                   \
+  static_assert(!(holds),                                                                               \
+                "weft: an element type is not one of f16, bf16, f32, f64, e4m3 and e5m2; found: " found \
+                "; accepted: one of these, such as Tensor<f32, 2>")
 /// A sentence for each type that somebody may want to compute with; one for all tensors of that type.
 template <class Element>
 constexpr void check_element() {

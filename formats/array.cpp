@@ -21,9 +21,9 @@ namespace {
 }
 
 template <class T>
-constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+constexpr bool is_narrow = size_of(dtype_of<T>) <= 2 && is_float(dtype_of<T>);
 
-/// To a 16-bit type by way of f32 rounded to odd, so that rounding twice gives what rounding once would.
+/// To such a type by way of f32 rounded to odd, so that rounding twice gives what rounding once would.
 float round_to_odd(double value) {
   auto narrow = static_cast<float>(value);
   if (static_cast<double>(narrow) == value || narrow != narrow) return narrow;
@@ -116,7 +116,7 @@ double Array::get(std::int64_t index, CallPlace place) const {
   check_index(index, place);
   return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> double {
     const T value = as<T>()[index];
-    if constexpr (is_half<T>)
+    if constexpr (is_narrow<T>)
       return static_cast<double>(static_cast<float>(value));
     else
       return static_cast<double>(value);
@@ -126,7 +126,7 @@ double Array::get(std::int64_t index, CallPlace place) const {
 void Array::set(std::int64_t index, double value, CallPlace place) {
   check_index(index, place);
   with_element_type(dtype_, [&]<class T>(ElementType<T>) {
-    if constexpr (is_half<T>) {
+    if constexpr (is_narrow<T>) {
       as<T>()[index] = T(round_to_odd(value));
     } else if constexpr (std::is_integral_v<T>) {
       as<T>()[index] = to_integer<T>(value);

@@ -213,7 +213,10 @@ std::string Expressions::as_f32(const ir::Expr& expr) {
 
 std::string Expressions::narrowed(const std::string& value, DType to) {
   helpers_.need_type(to);
-  return (to == DType::f16 ? "__float2half_rn(" : "__float2bfloat16_rn(") + value + ")";
+  const std::string_view conversion = to == DType::f16    ? "__float2half_rn"
+                                      : to == DType::bf16 ? "__float2bfloat16_rn"
+                                                          : type_in_memory(to);
+  return fmt::format("{}({})", conversion, value);
 }
 
 Expressions::Printed Expressions::of(const ir::Cast& e, Form) {
@@ -226,7 +229,10 @@ Expressions::Printed Expressions::converted(std::string value, DType from, DType
   helpers_.need_type(to);
   if (from == to) return {"(" + value + ")", Precedence::postfix};
   if (is_narrow_float(from)) {
-    Printed single = call(from == DType::f16 ? "__half2float" : "__bfloat162float", value);
+    Printed single = call(from == DType::f16    ? "__half2float"
+                          : from == DType::bf16 ? "__bfloat162float"
+                                                : "float",
+                          value);
     return to == DType::f32 ? single : converted(single.text, DType::f32, to);
   }
   if (!is_float(to)) return converted_to_integer(std::move(value), from, to);
@@ -234,7 +240,10 @@ Expressions::Printed Expressions::converted(std::string value, DType from, DType
   if (from == DType::f32) return {narrowed(value, to), Precedence::postfix};
   // From f64 the conversions round once; so they do from integers up to 2^53.
   if (from != DType::f64) value = "double(" + value + ")";
-  return call(to == DType::f16 ? "__double2half" : "__double2bfloat16", value);
+  return call(to == DType::f16    ? "__double2half"
+              : to == DType::bf16 ? "__double2bfloat16"
+                                  : std::string(type_in_memory(to)),
+              value);
 }
 
 Expressions::Printed Expressions::converted_to_integer(std::string value, DType from, DType to) {

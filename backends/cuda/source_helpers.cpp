@@ -161,6 +161,7 @@ __device__ __forceinline__ {1} {2}({1} a, {1} b) {{
 void Helpers::need_type(DType dtype) {
   if (dtype == DType::f16) need(Kind::fp16);
   if (dtype == DType::bf16) need(Kind::bf16);
+  if (is_float_of_a_byte(dtype)) need(Kind::fp8);
 }
 
 void Helpers::add_function(const std::string& name, std::string text) {
@@ -173,6 +174,7 @@ std::string Helpers::text() const {
   std::string result;
   if (has(Kind::bf16)) result += "#include <cuda_bf16.h>\n";
   if (has(Kind::fp16)) result += "#include <cuda_fp16.h>\n";
+  if (has(Kind::fp8)) result += "#include <cuda_fp8.h>\n";
   if (!result.empty()) result += "\n";
   for (const auto& [kind, function] : plain_functions) {
     if (has(kind)) result += function;

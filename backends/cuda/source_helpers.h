@@ -14,6 +14,7 @@ class Helpers {
   enum class Kind : std::uint8_t {
     fp16,    ///< <cuda_fp16.h>
     bf16,    ///< <cuda_bf16.h>
+    fp8,     ///< <cuda_fp8.h>
     vector,  ///< Vector<T, count>
     load_vector,
     store_vector,

@@ -140,9 +140,9 @@ class LineBreaker {
 std::string_view type_in_memory(DType dtype) {
   // In the order of DType.
   static constexpr std::string_view types[] = {
-      "__half",       "__nv_bfloat16",  "float", "double",       "signed char", "unsigned char",
-      "short",        "unsigned short", "int",   "unsigned int", "long long",   "unsigned long long",
-      "unsigned char"};
+      "__half",      "__nv_bfloat16",      "float",        "double",         "__nv_fp8_e4m3", "__nv_fp8_e5m2",
+      "signed char", "unsigned char",      "short",        "unsigned short", "int",           "unsigned int",
+      "long long",   "unsigned long long", "unsigned char"};
   return types[static_cast<std::size_t>(dtype)];
 }
 
@@ -165,12 +165,15 @@ std::string float_literal(double value, DType dtype) {
   float nearest = static_cast<float>(value);
   if (dtype == DType::f16) nearest = static_cast<float>(f16(rounded_to_odd(value)));
   if (dtype == DType::bf16) nearest = static_cast<float>(bf16(rounded_to_odd(value)));
+  if (dtype == DType::e4m3) nearest = static_cast<float>(e4m3(rounded_to_odd(value)));
+  if (dtype == DType::e5m2) nearest = static_cast<float>(e5m2(rounded_to_odd(value)));
   std::string text = std::isfinite(nearest) ? shortest(nearest)
                      : std::isnan(nearest)  ? "__int_as_float(0x7fc00000)"
                      : nearest > 0          ? "__int_as_float(0x7f800000)"
                                             : "-__int_as_float(0x7f800000)";
   if (dtype == DType::f16) return "__float2half_rn(" + text + ")";
   if (dtype == DType::bf16) return "__float2bfloat16_rn(" + text + ")";
+  if (is_float_of_a_byte(dtype)) return fmt::format("{}({})", type_in_memory(dtype), text);
   return text;
 }
 

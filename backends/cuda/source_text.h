@@ -16,7 +16,7 @@ namespace weft::cuda {
 /// "float", "__half", "unsigned char": what an element of a buffer is.
 std::string_view type_in_memory(DType dtype);
 constexpr bool is_narrow_float(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16;
+  return dtype == DType::f16 || dtype == DType::bf16 || is_float_of_a_byte(dtype);
 }
 
 /// "+" or "&&". InternalError for operators that are functions in C++.

@@ -94,7 +94,10 @@ std::string c_product(const std::vector<Extent>& extents) {
 }
 
 std::string_view c_type(DType dtype) {
-  return dtype == DType::f32 ? "float" : dtype == DType::f64 ? "double" : "uint16_t";
+  return dtype == DType::f32   ? "float"
+         : dtype == DType::f64 ? "double"
+         : size_of(dtype) == 1 ? "uint8_t"
+                               : "uint16_t";
 }
 
 }  // namespace weft::exporting

@@ -14,6 +14,8 @@ std::string_view scalar_type(DType dtype) {
   switch (dtype) {
     case DType::f16: return "Half";
     case DType::bf16: return "BFloat16";
+    case DType::e4m3: return "Float8_e4m3fn";
+    case DType::e5m2: return "Float8_e5m2";
     case DType::f64: return "Double";
     default: return "Float";
   }

@@ -33,6 +33,7 @@ std::string_view bytes_of_array(const Array& array) {
 }  // namespace
 
 std::string type_in_file(DType dtype) {
+  if (is_float_of_a_byte(dtype)) return dtype == DType::e4m3 ? "F8_E4M3" : "F8_E5M2";
   std::string name(name_of(dtype));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
   return name;

@@ -50,12 +50,12 @@ struct Emitted {
 };
 
 constexpr bool is_narrow(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16;
+  return dtype == DType::f16 || dtype == DType::bf16 || is_float_of_a_byte(dtype);
 }
 
-/// Emits one program. Integers are index_bits wide; f16 and bf16 values are their 16 bits. No floating-point
-/// operation is reordered or contracted, subnormal numbers are kept. minimum and maximum of floating types
-/// give NaN where an operand is NaN, and -0 is below +0.
+/// Emits one program. Integers are index_bits wide; values of f16, bf16, e4m3 and e5m2 are their bits. No
+/// floating-point operation is reordered or contracted, subnormal numbers are kept. minimum and maximum of
+/// floating types give NaN where an operand is NaN, and -0 is below +0.
 class Emitter {
  public:
   Emitter(llvm::Module& module, const ThreadProgram& thread_program, const Capabilities& capabilities);
@@ -219,6 +219,8 @@ class Emitter {
   llvm::Value* round_to_odd(llvm::Value* f64_value);
   llvm::Value* half_from_f32(llvm::Value* f32_value);
   llvm::Value* bfloat_from_f32(llvm::Value* f32_value);
+  llvm::Value* f32_from_byte(llvm::Value* bits, DType from);
+  llvm::Value* byte_from_f32(llvm::Value* f32_value, DType to);
   llvm::Value* f32_from_half(llvm::Value* bits);
 
   // emit_call.cpp

@@ -37,6 +37,7 @@ llvm::Value* Emitter::convert(llvm::Value* from_value, DType from, DType to) {
 
 llvm::Value* Emitter::to_f32(llvm::Value* bits, DType from) {
   llvm::Type* single = like(builder_.getFloatTy(), bits);
+  if (is_float_of_a_byte(from)) return f32_from_byte(bits, from);
   if (from == DType::f16) {
     if (!capabilities_.half_conversions) return f32_from_half(bits);
     return builder_.CreateFPExt(builder_.CreateBitCast(bits, like(builder_.getHalfTy(), bits)), single);
@@ -46,6 +47,7 @@ llvm::Value* Emitter::to_f32(llvm::Value* bits, DType from) {
 }
 
 llvm::Value* Emitter::narrow(llvm::Value* f32_value, DType to) {
+  if (is_float_of_a_byte(to)) return byte_from_f32(f32_value, to);
   const bool half = to == DType::f16;
   if (half && !capabilities_.half_conversions) return half_from_f32(f32_value);
   if (!half && !capabilities_.bfloat_conversions) return bfloat_from_f32(f32_value);
@@ -70,6 +72,49 @@ llvm::Value* Emitter::round_to_odd(llvm::Value* f64_value) {
                                                  builder_.CreateAdd(bits, same_integer(bits, 1)));
   bits = builder_.CreateSelect(builder_.CreateAnd(inexact, even), neighbour, bits);
   return builder_.CreateBitCast(bits, nearest->getType());
+}
+
+/// Numbers of e4m3 are, moved up, those of f32 with an exponent that is 120 less; e5m2 is half of an f16.
+llvm::Value* Emitter::f32_from_byte(llvm::Value* bits, DType from) {
+  if (from == DType::e5m2) {
+    llvm::Value* upper = builder_.CreateZExt(bits, like(builder_.getInt16Ty(), bits));
+    return to_f32(builder_.CreateShl(upper, 8), DType::f16);
+  }
+  llvm::Type* single = like(builder_.getFloatTy(), bits);
+  llvm::Value* wide = builder_.CreateZExt(bits, like(builder_.getInt32Ty(), bits));
+  const auto number = [&](std::uint64_t n) { return same_integer(wide, n); };
+  llvm::Value* sign = builder_.CreateShl(builder_.CreateAnd(wide, number(0x80)), 24);
+  llvm::Value* size = builder_.CreateAnd(wide, number(0x7F));
+  llvm::Value* moved = builder_.CreateBitCast(builder_.CreateShl(size, 20), single);
+  llvm::Value* scaled = builder_.CreateBitCast(
+      builder_.CreateFMul(moved, llvm::ConstantFP::get(single, 0x1p120)), wide->getType());
+  llvm::Value* result =
+      builder_.CreateSelect(builder_.CreateICmpEQ(size, number(0x7F)), number(0x7FC00000), scaled);
+  return builder_.CreateBitCast(builder_.CreateOr(result, sign), single);
+}
+
+/// As e4m3(float) and e5m2(float) of dsl/dtype.h do it.
+llvm::Value* Emitter::byte_from_f32(llvm::Value* f32_value, DType to) {
+  const bool four = to == DType::e4m3;
+  const std::uint64_t dropped = four ? 20 : 21, distance = four ? 120 : 112, largest = four ? 0x7E : 0x7B;
+  llvm::Type* word = like(builder_.getInt32Ty(), f32_value);
+  llvm::Value* bits = builder_.CreateBitCast(f32_value, word);
+  const auto number = [&](std::uint64_t n) { return same_integer(bits, n); };
+  llvm::Value* sign = builder_.CreateAnd(builder_.CreateLShr(bits, 24), number(0x80));
+  llvm::Value* size = builder_.CreateAnd(bits, number(0x7FFFFFFF));
+  llvm::Value* odd = builder_.CreateAnd(builder_.CreateLShr(size, dropped), number(1));
+  const std::uint64_t half = (std::uint64_t{1} << (dropped - 1)) - 1;
+  llvm::Value* normal = builder_.CreateLShr(
+      builder_.CreateAdd(builder_.CreateSub(size, number((distance << 23) - half)), odd), dropped);
+  const std::uint64_t beside = (distance + 1 + dropped) << 23;
+  llvm::Value* shifted = builder_.CreateFAdd(builder_.CreateBitCast(size, f32_value->getType()),
+                                             builder_.CreateBitCast(number(beside), f32_value->getType()));
+  llvm::Value* small = builder_.CreateSub(builder_.CreateBitCast(shifted, word), number(beside));
+  llvm::Value* result =
+      builder_.CreateSelect(builder_.CreateICmpULT(size, number((distance + 1) << 23)), small, normal);
+  result = builder_.CreateSelect(builder_.CreateICmpUGT(result, number(largest)), number(largest), result);
+  result = builder_.CreateSelect(builder_.CreateICmpUGT(size, number(0x7F800000)), number(0x7F), result);
+  return builder_.CreateTrunc(builder_.CreateOr(result, sign), like(builder_.getInt8Ty(), f32_value));
 }
 
 llvm::Value* Emitter::half_from_f32(llvm::Value* f32_value) {

@@ -103,6 +103,8 @@ llvm::Value* Emitter::of(const ir::Constant& e) {
                      llvm::APFloat::rmNearestTiesToEven, &inexact);
       return llvm::ConstantInt::get(context_, number.bitcastToAPInt());
     }
+    case DType::e4m3: return builder_.getInt8(weft::e4m3(static_cast<float>(e.real)).bits);
+    case DType::e5m2: return builder_.getInt8(weft::e5m2(static_cast<float>(e.real)).bits);
     case DType::boolean: return builder_.getInt1(e.integer != 0);
     default:
       if (program_.index_bits == 32 && (e.integer < INT32_MIN || e.integer > INT32_MAX))
@@ -130,7 +132,8 @@ llvm::Value* Emitter::of(const ir::Unary& e) {
     return builder_.CreateNot(operand);
   }
   const DType dtype = e.operand.dtype();
-  if (is_narrow(dtype)) return builder_.CreateXor(operand, same_integer(operand, 0x8000));
+  if (is_narrow(dtype))
+    return builder_.CreateXor(operand, same_integer(operand, size_of(dtype) == 1 ? 0x80 : 0x8000));
   return is_float(dtype) ? builder_.CreateFNeg(operand) : builder_.CreateNSWNeg(operand);
 }
 

@@ -28,7 +28,7 @@ llvm::Value* Emitter::to_storage(llvm::Value* computed, DType from, DType dtype)
 
 llvm::Value* Emitter::stored_sum(llvm::Value* before, llvm::Value* added, DType dtype) {
   match(before, added);
-  if (dtype == DType::f16 || dtype == DType::bf16)
+  if (is_narrow(dtype))
     return narrow(builder_.CreateFAdd(to_f32(before, dtype), to_f32(added, dtype)), dtype);
   return is_float(dtype) ? builder_.CreateFAdd(before, added) : builder_.CreateAdd(before, added);
 }

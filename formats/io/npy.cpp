@@ -77,6 +77,7 @@ namespace {
 std::string descr_of(DType dtype) {
   if (dtype == DType::boolean) return "|b1";
   if (dtype == DType::bf16) return "|V2";
+  if (is_float_of_a_byte(dtype)) return "|V1";
   const char kind = is_float(dtype) ? 'f' : (is_signed_integer(dtype) ? 'i' : 'u');
   return fmt::format("{}{}{}", size_of(dtype) == 1 ? '|' : '<', kind, size_of(dtype));
 }

@@ -149,12 +149,13 @@ DType dtype_of_descr(const Dictionary& header, const std::string& origin,
   const std::string_view code = descr.empty() ? descr : descr.substr(1);
   const std::string_view accepted =
       "f2, f4, f8, i1 to i8, u1 to u8 or b1, as array.astype(\"f4\") makes them, or V2 to be seen as bf16 "
-      "(ReadOptions.reinterpret_as, --dtype bf16)";
+      "and V1 as e4m3 or e5m2 (ReadOptions.reinterpret_as, --dtype bf16)";
   if (descr.find_first_of("<>|=") == 0) {
     for (const auto& candidate : type_codes) {
       if (candidate.code == code) return reinterpreted(candidate.dtype, reinterpret_as, origin);
     }
     if (code == "V2" && reinterpret_as) return reinterpreted(DType::u16, reinterpret_as, origin);
+    if (code == "V1" && reinterpret_as) return reinterpreted(DType::u8, reinterpret_as, origin);
   }
   if (code.starts_with("O"))
     refuse(origin, where, "an array of Python objects (a pickle)", std::string(accepted));

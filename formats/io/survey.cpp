@@ -12,13 +12,15 @@ namespace {
 
 using io::Bytes;
 
-/// The bits of an exponent, which are all ones in NaN and infinity; none for integers.
+/// The bits, of an exponent mostly, which are all ones in NaN and infinity alone; none for integers.
 std::uint64_t exponent_bits(DType dtype) {
   switch (dtype) {
     case DType::f16: return 0x7C00;
     case DType::bf16: return 0x7F80;
     case DType::f32: return 0x7F80'0000;
     case DType::f64: return 0x7FF0'0000'0000'0000;
+    case DType::e4m3: return 0x7F;  // NaN has all bits set, and there is no infinity
+    case DType::e5m2: return 0x7C;
     default: return 0;
   }
 }

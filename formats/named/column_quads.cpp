@@ -10,8 +10,8 @@ namespace {
 
 SparseTensor pack_column_quads(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"V", "k"});
-  return pack_quads(weights, format, pair_shape(format, usual_rows_of_pairs), in_quads,
-                    threads_for(weights.stored()));
+  return pack_quads(weights, format, pair_shape(format, usual_rows_of_pairs, weights.values.dtype()),
+                    in_quads, threads_for(weights.stored()));
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ SlotColumns slots_of_blocks(std::span<GroupColumn> columns) {
 }  // namespace
 
 SparseTensor pack_hb_ell_pairs(const WeightMatrix& weights, const Format& format, std::int64_t threads) {
-  return pack_quads(weights, format, pair_shape(format, size), slots_of_blocks, threads);
+  return pack_quads(weights, format, pair_shape(format, size, weights.values.dtype()), slots_of_blocks,
+                    threads);
 }
 
 void check_hb_ell_pairs(const SparseTensor& tensor) {

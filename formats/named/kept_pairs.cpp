@@ -16,7 +16,11 @@ namespace weft::named {
 namespace {
 
 constexpr std::int64_t fewest_rows_of_pairs = 16, most_rows_of_pairs = 256;
-constexpr std::int64_t fewest_slots = 64, most_slots = 128;
+constexpr std::int64_t fewest_slots = 64;
+/// Values of a block fill lines of at most 128 bytes.
+constexpr std::int64_t most_slots(DType values) {
+  return size_of(values) == 1 ? 256 : 128;
+}
 /// Slots 2 and 3 of every quad.
 constexpr std::uint32_t nothing_kept = 0xEEEEEEEE;
 
@@ -127,9 +131,9 @@ std::int64_t PairShape::blocks_of(std::int64_t quads) const {
   return ceil_divide(quads * slots_of_quad, slots);
 }
 
-PairShape pair_shape(const Format& format, std::int64_t rows) {
+PairShape pair_shape(const Format& format, std::int64_t rows, DType values) {
   return {power_of_two(format, "V", rows, fewest_rows_of_pairs, most_rows_of_pairs),
-          power_of_two(format, "k", fewest_slots, fewest_slots, most_slots)};
+          power_of_two(format, "k", fewest_slots, fewest_slots, most_slots(values))};
 }
 
 Format with_places(Format format, std::int64_t places) {

@@ -8,8 +8,9 @@
 
 namespace weft::named {
 
-inline constexpr FormatParameter slots_parameter{"k", "a power of two from 64 to 128", "64",
-                                                 "gathered columns of a block of values"};
+inline constexpr FormatParameter slots_parameter{
+    "k", "a power of two from 64 to 128, or 256 of elements of a byte", "64",
+    "gathered columns of a block of values"};
 inline constexpr std::int64_t usual_rows_of_pairs = 128;
 /// Those of formats whose groups have 128 rows where V is left out.
 inline constexpr std::array<FormatParameter, 2> pair_parameters{{
@@ -27,7 +28,7 @@ struct PairShape {
   std::int64_t blocks_of(std::int64_t quads) const;
 };
 /// `rows` where the format names none.
-PairShape pair_shape(const Format& format, std::int64_t rows);
+PairShape pair_shape(const Format& format, std::int64_t rows, DType values);
 /// The format, with a parameter "k" where it is not the usual one.
 Format with_places(Format format, std::int64_t places);
 

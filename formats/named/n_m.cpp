@@ -10,7 +10,7 @@ namespace {
 
 SparseTensor pack_n_m(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"V", "k"});
-  const PairShape shape = pair_shape(format, usual_rows_of_pairs);
+  const PairShape shape = pair_shape(format, usual_rows_of_pairs, weights.values.dtype());
   const std::int64_t blocks = shape.blocks_of(ceil_divide(weights.columns, slots_of_quad));
   SlotColumns columns(static_cast<std::size_t>(weights.columns));
   std::iota(columns.begin(), columns.end(), 0);

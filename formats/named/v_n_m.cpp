@@ -71,7 +71,7 @@ class KeptColumns {
 
 SparseTensor pack_v_n_m(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"V", "k", "M"});
-  const PairShape shape = pair_shape(format, formats::PairOptions{}.rows);
+  const PairShape shape = pair_shape(format, formats::PairOptions{}.rows, weights.values.dtype());
   const std::int64_t of_block = columns_of_block(format);
   const std::int64_t groups = shape.groups_of(weights.rows);
   const std::int64_t blocks = shape.blocks_of(ceil_divide(weights.columns, of_block));

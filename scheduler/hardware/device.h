@@ -34,6 +34,10 @@ inline constexpr std::int64_t measured_processors = measured_device.multiprocess
 constexpr bool is_half(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16;
 }
+/// These, and those of a byte.
+constexpr bool is_of_tensor_cores(DType dtype) {
+  return is_half(dtype) || is_float_of_a_byte(dtype);
+}
 
 /// Those of an H200.
 Ceilings ceilings_of(DType dtype);

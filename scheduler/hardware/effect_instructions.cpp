@@ -47,8 +47,8 @@ Instruction load_matrices(int count, bool transposed) {
 /// Behind its factors, an instruction with two of four has the codes and, as argument 0, the selector.
 Instruction multiply_of_warp(const TensorInstruction& tensor) {
   const std::string_view type = name_of(tensor.operands);
-  const int left = tensor.kept() / 4;
-  const int right = tensor.k / 8;
+  const int left = tensor.registers_of_left();
+  const int right = tensor.registers_of_right();
   const int inputs = left + right + (tensor.two_of_four ? 1 : 0);
   Instruction row = effect(
       tensor.executed, tensor.lowest_sm, std::vector<DType>(static_cast<std::size_t>(inputs), DType::i32),
@@ -59,14 +59,15 @@ Instruction multiply_of_warp(const TensorInstruction& tensor) {
       DType::f32, 4);
   row.reads_results = true;
   if (tensor.two_of_four) row.ptx_version = "8.5";
+  if (tensor.only_by_depth() && !tensor.two_of_four) row.ptx_version = "8.4";
   row.only_registers = true;
   return row;
 }
 
 /// Operands: the address, the low and the high half of what else the descriptor says, of the left and of the
 /// right factor. The left one lies with its k contiguous; argument 6 says whether the right one does with its
-/// n (1) or its k (0). In front of them, an instruction with two of four has the codes; behind them, as
-/// argument 7, the selector.
+/// n (1) or its k (0), of elements of two bytes: others have none. In front of them, an instruction with two
+/// of four has the codes; behind them, as the last argument, the selector.
 Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
   const int results = tensor.n / 2;
   const int codes = tensor.two_of_four ? 1 : 0;
@@ -75,14 +76,15 @@ Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
     return fmt::format("bfe.u32 low, ${}, 4, 14; or.b32 low, low, ${}; mov.b64 {}, {{low, ${}}}; ", first,
                        first + 1, which, first + 2);
   };
+  const bool either_way = !tensor.only_by_depth();
   Instruction row = effect(
       tensor.executed, 90, std::vector<DType>(static_cast<std::size_t>(6 + codes), DType::i32),
       fmt::format("{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
-                  "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {}, left, right{}, add, 1, 1, 0, #6; "
-                  "}}",
+                  "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {}, left, right{}, add, 1, 1{}; }}",
                   descriptor("left", results + codes), descriptor("right", results + codes + 3),
                   tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, type, type, numbered(0, results),
-                  tensor.two_of_four ? fmt::format(", ${}, #7", results) : ""),
+                  tensor.two_of_four ? fmt::format(", ${}, #{}", results, either_way ? 7 : 6) : "",
+                  either_way ? ", 0, #6" : ""),
       DType::f32, results);
   row.reads_results = true;
   return row;
@@ -94,6 +96,10 @@ void add_multiplications(std::vector<Instruction>& rows) {
     rows.push_back(tensor.place == TensorOperands::registers ? multiply_of_warp(tensor)
                                                              : multiply_of_warpgroup(tensor));
   }
+  // The lower halves of two registers, or where $3 is 1 the upper ones: codes of a row.
+  rows.push_back(effect(join_halves, 0, {DType::i32, DType::i32, DType::i32},
+                        "{ .reg .b32 which; mad.lo.u32 which, $3, 8738, 21520; prmt.b32 $0, $1, $2, which; }",
+                        DType::i32, 1));
   for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, false));
   for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, true));
   // Nothing but an order: who uses the accumulators comes after.

@@ -69,6 +69,9 @@ inline constexpr std::string_view count_bits = "count_bits";
 inline constexpr std::string_view word_bit = "word_bit";
 inline constexpr std::string_view word_bits = "word_bits";
 
+/// The effect row `join_halves`: one register of the lower (0) or the upper (1) halves of two.
+inline constexpr std::string_view join_halves = "join_halves";
+
 /// Every row, in the order of the file.
 std::span<const Instruction> instructions();
 /// The row of that name; InternalError when there is none.

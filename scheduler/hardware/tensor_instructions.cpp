@@ -26,17 +26,26 @@ struct Table {
       rows.push_back(
           {"mma_sp_m16n8k32", 16, 8, 32, type, 1, TensorOperands::registers, 80, false, executed, true});
     }
+    for (const DType type : {e4m3, e5m2}) {
+      for (const bool sparse : {false, true}) {
+        const int k = sparse ? 64 : 32;
+        const std::string& name = names.emplace_back(fmt::format("mma{}_m16n8k{}", sparse ? "_sp" : "", k));
+        const std::string& executed = names.emplace_back(fmt::format("{}_{}", name, name_of(type)));
+        rows.push_back({name, 16, 8, k, type, 1, TensorOperands::registers, 89, false, executed, sparse});
+      }
+    }
     for (const bool sparse : {false, true}) {
-      for (int n = 16; n <= 256; n *= 2) add_warpgroups(n, sparse);
+      for (int n = 16; n <= 256; n *= 2) add_warpgroups(n, sparse, 32, {f16, bf16});
+      for (int n = 16; n <= 256; n *= 2) add_warpgroups(n, sparse, 64, {e4m3, e5m2});
     }
     rows.push_back({"swmma_m16n16k16", 16, 16, 16, f16, 1, TensorOperands::blocks, simulated_only, false,
                     "swmma_mma_16"});
   }
 
-  void add_warpgroups(int n, bool sparse) {
-    const int k = sparse ? 32 : 16;
+  void add_warpgroups(int n, bool sparse, int slots, std::initializer_list<DType> types) {
+    const int k = sparse ? slots : slots / 2;
     const std::string& name = names.emplace_back(fmt::format("wgmma{}_m64n{}k{}", sparse ? "_sp" : "", n, k));
-    for (const DType type : {DType::f16, DType::bf16}) {
+    for (const DType type : types) {
       const std::string& executed = names.emplace_back(fmt::format("{}_{}", name, name_of(type)));
       rows.push_back({name, 64, n, k, type, 4, TensorOperands::shared, 90, true, executed, sparse});
     }

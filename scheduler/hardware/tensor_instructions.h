@@ -29,11 +29,21 @@ struct TensorInstruction {
   bool only_that_sm = false;  ///< sm_90a code runs on sm_90 alone
   std::string_view executed;  ///< the row of the instruction table that does it; of blocks, the dense one's
   /// The left factor holds two of each four k, and a register of each lane says which: half a word's codes
-  /// (formats/kept_slots.h), those of the first 32 slots with selector 0, of the others with 1.
+  /// (formats/kept_slots.h), those of the first 32 slots with selector 0, of the others with 1. Of elements
+  /// of a byte it is the codes of 32 slots of one row, and the selector 0: lanes 0 and 2 of four have those
+  /// of the upper row, 1 and 3 of the one eight below.
   bool two_of_four = false;
 
   /// Elements of a row of the left factor.
   constexpr int kept() const { return two_of_four ? k / 2 : k; }
+  constexpr int bytes_of_operand() const { return static_cast<int>(size_of(operands)); }
+  /// Of 32 bits, a lane.
+  constexpr int registers_of_left() const { return kept() * bytes_of_operand() / 8; }
+  constexpr int registers_of_right() const { return k * bytes_of_operand() / 16; }
+  /// Elements of a row of an 8 x 8 matrix of 16-bit elements, which ldmatrix takes.
+  constexpr int elements_of_16_bytes() const { return 16 / bytes_of_operand(); }
+  /// Both factors lie with their k contiguous: matrices of bytes are not transposed on the way.
+  constexpr bool only_by_depth() const { return bytes_of_operand() == 1; }
 };
 
 std::span<const TensorInstruction> tensor_instructions();

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/hardware/fragments.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -103,16 +104,31 @@ class Operation {
   std::int64_t words() const { return depth_ / kept() / of_word(); }
 
   /// Each lane loads its words for every tile of 16 rows: those of the row and the places that are its own.
+  /// Of elements of a byte two words have its codes, of the upper row in their lower halves.
   Stmt load_codes() const {
     if (codes_ == nullptr) return {};
+    constexpr std::int64_t places_of_word = 8;
     const Expr lane = fragments_.lane();
     Expr row = at_.row_tile * instruction().m + lane / 4;
     if (instruction().warps > 1) row = row + at_.warp * rows_of_words;
-    const Expr place = step_of_word_ * (kept() * of_word()) + lane % 4 * 8;
-    const Expr word = ir::substitute(nest_.slot.as<ir::Call>()->arguments.front(),
-                                     {{nest_.rows.name, row}, {nest_.depth.name, place}});
-    return loop(step_of_word_, words(),
-                loop(at_.row_tile, row_tiles(), ir::store(codes_, {step_of_word_, at_.row_tile}, word)));
+    const auto word = [&](const Expr& of_lane) {
+      const Expr place = step_of_word_ * (kept() * of_word()) + of_lane * places_of_word;
+      return ir::substitute(nest_.slot.as<ir::Call>()->arguments.front(),
+                            {{nest_.rows.name, row}, {nest_.depth.name, place}});
+    };
+    const std::vector<Expr> own{step_of_word_, at_.row_tile};
+    const auto all = [&](const Stmt& load) {
+      return loop(step_of_word_, words(), loop(at_.row_tile, row_tiles(), load));
+    };
+    if (instruction().bytes_of_operand() == 2) return all(ir::store(codes_, own, word(lane % 4)));
+    const auto two =
+        ir::make_buffer(codes_->name + ".two", DType::i32, ir::Scope::registers, ir::Access::read_write, {2});
+    return ir::allocate(two, all(ir::block({ir::store(two, {0}, word(lane % 4 / 2 * 2)),
+                                            ir::store(two, {1}, word(lane % 4 / 2 * 2 + 1)),
+                                            ir::execute({std::string(join_halves),
+                                                         {{codes_, own, 1}},
+                                                         {{two, {0}, 1}, {two, {1}, 1}},
+                                                         {lane % 2}})})));
   }
 
   /// Those of a row tile for an instruction: its place among the registers, and its half as an argument.
@@ -135,11 +151,12 @@ class Operation {
   // ---- operands in registers ----
 
   Stmt from_registers() const {
-    const auto left = ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                                      ir::Access::read_write, {row_tiles(), kept() / 4});
+    const auto left =
+        ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
+                        ir::Access::read_write, {row_tiles(), instruction().registers_of_left()});
     const auto right =
         ir::make_buffer(nest_.right.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                        ir::Access::read_write, {column_tiles(), instruction().k / 8});
+                        ir::Access::read_write, {column_tiles(), instruction().registers_of_right()});
     const Stmt steps = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
       return ir::block({load_left(left, step * kept()), load_right(right, step * instruction().k),
                         multiply(left, right, word, selector)});
@@ -150,12 +167,13 @@ class Operation {
 
   /// Lane l points to row l mod 16 of the two columns, or the one column, of 8 x 8 matrices.
   Stmt load_left(const ir::BufferRef& left, const Expr& begin) const {
-    const bool two = kept() == 16;
+    const std::int64_t elements = instruction().elements_of_16_bytes();
+    const bool two = kept() == 2 * elements;
     const Expr lane = fragments_.lane();
-    const Expr place = left_at(at_.row_tile * 16 + lane % 16, begin + (two ? lane / 16 * 8 : 0));
+    const Expr place = left_at(at_.row_tile * 16 + lane % 16, begin + (two ? lane / 16 * elements : 0));
     return loop(at_.row_tile, row_tiles(),
                 ir::execute({two ? "ldmatrix_x4" : "ldmatrix_x2",
-                             {{left, {at_.row_tile, 0}, static_cast<int>(kept() / 4)}},
+                             {{left, {at_.row_tile, 0}, instruction().registers_of_left()}},
                              {},
                              {place}}));
   }
@@ -164,8 +182,8 @@ class Operation {
                 std::int64_t selector) const {
     ir::Execute one{std::string(instruction().executed),
                     {accumulators()},
-                    {{left, {at_.row_tile, 0}, static_cast<int>(kept() / 4)},
-                     {right, {at_.column_tile, 0}, instruction().k / 8}},
+                    {{left, {at_.row_tile, 0}, instruction().registers_of_left()},
+                     {right, {at_.column_tile, 0}, instruction().registers_of_right()}},
                     {}};
     add_codes(one, word, selector);
     return all_tiles(std::move(one));
@@ -179,16 +197,18 @@ class Operation {
   /// Two neighbouring tiles of eight columns at a time, or one where that takes all lanes.
   Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
     const int k = instruction().k;
+    const std::int64_t elements = instruction().elements_of_16_bytes();
+    const std::int64_t lanes = 8 * k / elements;  // that point to the rows of a tile of eight columns
     const bool by_depth = right_by_depth();
     const Expr lane = fragments_.lane();
-    const std::int64_t at_once = k == 32 ? 1 : 2;
+    const std::int64_t at_once = lanes == 32 ? 1 : 2;
     const std::int64_t pairs = column_tiles() / at_once;
     const Expr pair = ir::variable(fragments_.column_loop + ".tiles");
     const auto loads = [&](const Expr& first, int tiles) {
-      const int registers = k / 8 * tiles;
+      const int registers = instruction().registers_of_right() * tiles;
       // Matrices follow one another along k, then along the columns; lane l points to a row of matrix l / 8.
-      const Expr column = first * 8 + (tiles == 2 ? lane / k % 2 * 8 : 0);
-      const Expr place = by_depth ? right_at(begin + lane / 8 * 8 % k, column + lane % 8)
+      const Expr column = first * 8 + (tiles == 2 ? lane / lanes % 2 * 8 : 0);
+      const Expr place = by_depth ? right_at(begin + lane / 8 * elements % k, column + lane % 8)
                                   : right_at(begin + lane % k, column);
       return ir::execute({fmt::format("ldmatrix_x{}{}", registers, by_depth ? "" : "_trans"),
                           {{right, {first, 0}, registers}},
@@ -247,14 +267,13 @@ class Operation {
     const ir::Buffer& left = *nest_.left.buffer;
     const Descriptor of_left = descriptor(16, bytes_between(nest_.left, nest_.rows.name, 8), left.swizzle);
     const Descriptor of_right = right_descriptor();
-    const std::int64_t by_columns = right_by_depth() ? 0 : 1;
     const Stmt all = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
-      ir::Execute one{
-          std::string(row.executed),
-          {accumulators()},
-          {},
-          {left_at(at_.row_tile * row.m, step * kept()), of_left.low, of_left.high,
-           right_at(step * row.k, at_.column_tile * row.n), of_right.low, of_right.high, by_columns}};
+      ir::Execute one{std::string(row.executed),
+                      {accumulators()},
+                      {},
+                      {left_at(at_.row_tile * row.m, step * kept()), of_left.low, of_left.high,
+                       right_at(step * row.k, at_.column_tile * row.n), of_right.low, of_right.high}};
+      if (!row.only_by_depth()) one.arguments.push_back(right_by_depth() ? 0 : 1);
       add_codes(one, word, selector);
       return all_tiles(std::move(one));
     });

@@ -147,7 +147,7 @@ class Stitch {
     if (auto refused = require_same_conditions(reading, asked, buffer)) return *refused;
     for (const Expr& condition : asked) {
       const Expr own =
-          ir::substitute(in_slots(ir::asked_of_copy(whole_, reading.indices, buffer, condition)), renamed);
+          ir::substitute(ir::asked_of_copy(whole_, reading.indices, buffer, in_slots(condition)), renamed);
       copy.inside = copy.inside.defined() ? copy.inside && own : own;
     }
     const ir::Substitution kept =

@@ -189,7 +189,8 @@ class Tensorize {
     if (newer != nullptr && type == nest_.right.buffer->dtype)
       accepted += fmt::format("{}a target from sm_{} on, which has {} for {}",
                               accepted.empty() ? "" : "; or ", newer->lowest_sm, newer->name, name_of(type));
-    return accepted.empty() ? "a GPU target, and factors of f16 or bf16" : accepted;
+    return accepted.empty() ? "a GPU target, and factors of f16, bf16, or from sm_89 on e4m3 or e5m2"
+                            : accepted;
   }
 
   /// Sparse tensor cores take two of four, with codes of 16 rows from the first one on; others take all.
@@ -232,8 +233,23 @@ class Tensorize {
     if (stands_inside(program_.body, nest_.rows.name, nest_.columns.name))
       return Reason{8, fmt::format("{} stands inside {}", nest_.rows.name, nest_.columns.name),
                     fmt::format("reorder({}, {})", nest_.rows.name, nest_.columns.name), nest_.rows.name};
+    if (auto refused = check_bytes()) return refused;
     if (instruction_->place == TensorOperands::shared) return check_lines();
     return std::nullopt;
+  }
+
+  /// No load transposes bytes: along k, 16 lie beside one another.
+  std::optional<Reason> check_bytes() const {
+    if (!instruction_->only_by_depth()) return std::nullopt;
+    const ir::Buffer& tile = *nest_.right.buffer;
+    const std::string k = nest_.slot.defined()
+                              ? nest_.slot.as<ir::Call>()->arguments.back().as<ir::Variable>()->name
+                              : nest_.depth.name;
+    if (ir::uses(nest_.right.indices.back(), k)) return std::nullopt;
+    return Reason{
+        13, fmt::format("{} has its columns beside one another", tile.name),
+        "a dense operand [n, k], of which stitch makes lines along k; of one [k, n], transpose first",
+        tile.name};
   }
 
   /// The tensor core reads lines of 32, 64 or 128 bytes that are swizzled.
@@ -363,7 +379,8 @@ constexpr Precondition preconditions[]{
      "of weights in lane_streams or pair_words, in place of 2 to 4, 7 and 8: loops over the groups "
      "of a stream, its steps, the 32 rows, columns and the places of a step, in this order; the dense factor "
      "is [n, k] in "
-     "shared memory; mma_m16n8k16 on sm_80 and newer"}};
+     "shared memory; mma_m16n8k16 on sm_80 and newer"},
+    {13, "elements of a byte lie along k in both factors"}};
 
 }  // namespace
 

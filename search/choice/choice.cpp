@@ -331,7 +331,7 @@ class Chooser {
   bool suits(const Recipe& recipe) const {
     const DType dtype = algorithm_.sparse_operand()->dtype;
     const bool is_of_target = target_.is_gpu() ? !recipe.of_cpus : !recipe.of_gpus;
-    return is_of_target && (!recipe.of_halves || dtype == DType::f16 || dtype == DType::bf16);
+    return is_of_target && (!recipe.of_halves || is_of_tensor_cores(dtype));
   }
 
   /// What weights are packed in for the recipes that were asked for, of which no format here is one.

@@ -146,7 +146,7 @@ constexpr std::uint64_t seed_of_places = 0x9E3779B97F4A7C15U;
 }  // namespace
 
 Array normal_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
-  if (!is_float(dtype)) refuse(std::string(name_of(dtype)), "f16, bf16, f32 or f64");
+  if (!is_float(dtype)) refuse(std::string(name_of(dtype)), "f16, bf16, f32, f64, e4m3 or e5m2");
   constexpr std::int64_t entries = 1 << 16;
   Random random(seed);
   Array table(dtype, {entries});

@@ -7,8 +7,8 @@ namespace weft {
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                const Target& target, const Ceilings& ceilings) {
   const Recipe* const known = recipe_named(recipe);
-  const bool fits =
-      known != nullptr && known->of_cpus != target.is_gpu() && (!known->of_halves || is_half(problem.dtype));
+  const bool fits = known != nullptr && known->of_cpus != target.is_gpu() &&
+                    (!known->of_halves || is_of_tensor_cores(problem.dtype));
   return fits ? asked(*known, "time", [&] { return known->time(problem, point, target, ceilings); })
               : bounds::of_anything(problem, ceilings);
 }

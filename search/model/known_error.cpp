@@ -252,8 +252,8 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
   // Those of times that were learnt.
   if (has_learnt_times(recipe, target) && format.name == "hb_ell") return error_of_pairs_of_blocks;
   for (const ErrorOfChosen& one : errors_of_chosen) {
-    if (has_learnt_times(recipe, target) && one.recipe == recipe && one.of_halves == is_half(problem.dtype) &&
-        one.of_images == problem.convolution)
+    if (has_learnt_times(recipe, target) && one.recipe == recipe &&
+        one.of_halves == is_of_tensor_cores(problem.dtype) && one.of_images == problem.convolution)
       return one.error;
   }
   constexpr double spread = 1.8;
@@ -283,11 +283,12 @@ KnownError error_of_samples(const TrialTime& time) {
 }
 
 std::optional<KnownError> error_of_dense_bound(const ProblemSummary& problem, const Target& target) {
-  if (!was_measured(target)) return std::nullopt;
+  const DenseKind kind = dense_kind_of(problem);
+  if (!was_measured(target) || kind == DenseKind::bytes) return std::nullopt;
   // In the order of DenseKind; nine tenths of what was held out lie within.
   constexpr std::array<KnownError, 7> of_kinds{
       {{0.86, 1.22}, {0.83, 1.31}, {0.8, 1.22}, {0.82, 1.5}, {0.79, 1.23}, {0.7, 1.95}, {0.74, 1.32}}};
-  return of_kinds[static_cast<std::size_t>(dense_kind_of(problem))];
+  return of_kinds[static_cast<std::size_t>(kind)];
 }
 
 std::optional<KnownError> error_of_simulator(std::string_view recipe, const Target& target) {

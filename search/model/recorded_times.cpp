@@ -46,7 +46,7 @@ ProblemSummary summary_of(const Record& record) {
   const auto known = dtype_named(dtype);
   if (!known)
     throw UserError("a record has an unknown element type", "record " + record.id,
-                    dtype.empty() ? "none" : dtype, "f32, f16, bf16 or f64");
+                    dtype.empty() ? "none" : dtype, "f32, f16, bf16, f64, e4m3 or e5m2");
   problem.dtype = *known;
   problem.convolution = record.kernel == "conv2d";
   // In the layout nk, as the algorithm's text has it: what is turned over is in the time.

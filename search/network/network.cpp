@@ -162,7 +162,8 @@ WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place) {
     if (matrix.pattern_only) return with_random_values(matrix, DType::f32, 1);
     if (!is_float(matrix.values.dtype()))
       throw UserError("weights are no floating-point numbers", matrix.origin,
-                      fmt::format("elements of {}", name_of(matrix.values.dtype())), "f16, bf16, f32 or f64");
+                      fmt::format("elements of {}", name_of(matrix.values.dtype())),
+                      "f16, bf16, f32, f64, e4m3 or e5m2");
     return matrix;
   });
 }

@@ -11,6 +11,11 @@ AffineIndex plain(const std::string& name) {
   return {{{name, 1}}, 0};
 }
 
+/// What sums of products are stored as.
+DType results_of(DType factors) {
+  return is_float_of_a_byte(factors) ? DType::f16 : factors;
+}
+
 Term term(Term::Kind kind, std::vector<Term> arguments = {}) {
   Term result;
   result.kind = kind;
@@ -131,8 +136,8 @@ Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilog
     algorithm.operands = {{"A", dtype, {m, k}, {}, Storage::sparse},
                           {"B", dtype, ordered(k, n), {}, Storage::dense}};
     algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, ordered(plain("k"), plain("n"))}};
-    finish(algorithm, {"C", dtype, ordered(m, n), {}, Storage::dense}, ordered(plain("m"), plain("n")), "m",
-           epilogue);
+    finish(algorithm, {"C", results_of(dtype), ordered(m, n), {}, Storage::dense},
+           ordered(plain("m"), plain("n")), "m", epilogue);
     return algorithm;
   });
 }
@@ -215,7 +220,7 @@ Algorithm algorithm_of(const Convolution& c, DType dtype, const Epilogue& epilog
                        {1, in_layout(c.layout, plain("b"), plain("c"), row, column)}};
   finish(algorithm,
          {"C",
-          dtype,
+          results_of(dtype),
           in_layout(c.layout, Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])),
           {},
           Storage::dense},

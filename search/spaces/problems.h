@@ -25,7 +25,8 @@ struct Epilogue {
   Activation activation = Activation::none;
 };
 
-/// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A. UserError for extents below 1.
+/// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A; C is of the type of A and B, and f16
+/// where these are of a byte. UserError for extents below 1.
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {},
                          CallPlace place = {});
 

@@ -82,7 +82,7 @@ void require_fitting(const RecipeChoice& choice, const SparseTensor& weights, co
     refuse_it("the target " + target.name, "a GPU: --device sim:sm_90a, --target sm_90a");
   if (recipe.of_cpus && target.is_gpu())
     refuse_it("the target " + target.name, "a CPU: --target cpu, or --device cpu of a verb that runs");
-  const bool halves = !recipe.of_halves || is_half(weights.dtype());
+  const bool halves = !recipe.of_halves || is_of_tensor_cores(weights.dtype());
   if (!recipe.is_format(weights.format()))
     refuse_it(fmt::format("weights in {}{}", weights.format().text(),
                           halves ? std::string() : fmt::format(" of {}", name_of(weights.dtype()))),

@@ -44,8 +44,11 @@ class Choices {
         weights_(*problem.matrix),
         columns_(columns_of(problem.algorithm, ordered_product(problem.algorithm))),
         runs_(runs_of(problem.algorithm)),
-        halves_(weights_.values.dtype() == DType::f16) {
+        halves_(weights_.values.dtype() == DType::f16),
+        element_bytes_(static_cast<std::int64_t>(size_of(weights_.values.dtype()))) {
     if (pairs_) places_ = {64, 128};
+    if (element_bytes_ == 1)
+      for (std::int64_t& places : places_) places *= 2;
     if (const auto places = problem.format.parameters.find("k"); places != problem.format.parameters.end())
       places_ = {places->second};
   }
@@ -281,7 +284,7 @@ class Choices {
     list.everywhere();
     if (pairs_) return;
     const Expr there = ir::minimum(target_.registers_per_thread, of_processor / threads());
-    const Expr bytes = v("tile_k") * (v("tile_m") + v("tile_n")) * bytes_of_element;
+    const Expr bytes = v("tile_k") * (v("tile_m") + v("tile_n")) * element_bytes_;
     const std::int64_t columns_of_group = weights_.rows > 0 ? weights_.stored() / weights_.rows : 0;
     list.where(ir::equal(v("stages"), 1) && ir::equal(v("groups"), 1) && there / 2 <= accumulators() &&
                v("tile_k") <= columns_of_group);
@@ -324,11 +327,12 @@ class Choices {
   Extent columns_;
   bool runs_;
   bool halves_;
+  std::int64_t element_bytes_;
   std::vector<std::int64_t> places_{16, 32, 64};
   Tile<Expr> tile_{pairs_,      ir::equal(v("instruction"), wgmma_number),
                    v("tile_m"), v("tile_n"),
                    v("tile_k"), v("warp_m"),
-                   v("warp_n")};
+                   v("warp_n"), element_bytes_};
 };
 
 }  // namespace
@@ -349,7 +353,9 @@ std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& targ
     if (loops.columns.size() > 1 && !extent_of(problem.algorithm, name).is_static())
       return "the launch decides about the columns of a convolution";
   }
-  if (auto reason = why_no_tensor_cores(target, problem.matrix->values.dtype()); !reason.empty())
+  const DType type = problem.matrix->values.dtype();
+  if (auto reason = why_no_tensor_cores(target, type);
+      !reason.empty() && !has_tensor_cores_for_bytes(target, type))
     return reason;
   const std::int64_t group = rows_of_group(problem.format);
   if (group < rows_of_warp)

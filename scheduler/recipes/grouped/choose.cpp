@@ -46,7 +46,7 @@ class Numbers {
     chosen.instruction = instruction();
     by_warpgroups() ? cut_for_warpgroups(chosen) : cut_for_warps(chosen);
     refuse_wide_warps(chosen);
-    const Tile<std::int64_t> tile = tile_of(chosen, tiles_.two_of_four);
+    const Tile<std::int64_t> tile = tile_of(chosen, tiles_);
     chosen.stages = stages_of(tile);
     refuse_long_lines(tile);
     chosen.line = knobs_.line.value_or(line_of(tile, *chosen.stages));
@@ -174,12 +174,13 @@ class Numbers {
     const std::int64_t tiles = groups * ceil_divide(extent_.value, width * blocks_of_cluster());
     const double kept =
         static_cast<double>(weights_.array("values").size()) / static_cast<double>(rows * groups);
-    const Tile<std::int64_t> tile{tiles_.two_of_four, false, rows, width, tiles_.places, rows, width};
+    const Tile<std::int64_t> tile{tiles_.two_of_four, false, rows,  width,
+                                  tiles_.places,      rows,  width, tiles_.element_bytes};
     const auto of_block = static_cast<double>(tiles_.kept());
     const double of_weights = static_cast<double>(tile.bytes_of_weights()) / of_block;
     const double of_dense = static_cast<double>(tile.bytes_of_dense()) / of_block;
     return clocks_of_tiles(ceil_divide(tiles, blocks_through_tiles()), kept * (of_weights + of_dense),
-                           static_cast<double>(bytes_of_element * rows * width));
+                           static_cast<double>(bytes_of_result * rows * width));
   }
 
   /// Two warpgroups of 128 accumulators a thread: beside each other, or one below the other.
@@ -234,11 +235,11 @@ class Numbers {
 
 }  // namespace
 
-grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, bool two_of_four) {
-  return {two_of_four,     numbers.instruction == ShflBwInstruction::wgmma,
-          *numbers.tile_m, *numbers.tile_n,
-          *numbers.tile_k, *numbers.warp_m,
-          *numbers.warp_n};
+grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, const GroupTiles& tiles) {
+  return {tiles.two_of_four, numbers.instruction == ShflBwInstruction::wgmma,
+          *numbers.tile_m,   *numbers.tile_n,
+          *numbers.tile_k,   *numbers.warp_m,
+          *numbers.warp_n,   tiles.element_bytes};
 }
 
 double clocks_of_tiles(std::int64_t tiles, double copied, double stored) {

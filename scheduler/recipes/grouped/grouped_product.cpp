@@ -3,6 +3,7 @@
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <tuple>
@@ -20,6 +21,13 @@ bool has_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
          });
 }
 
+/// Lists of columns tear apart what lies along k.
+bool reads_bytes(const Algorithm& algorithm, const SparseTensor& weights) {
+  return is_float_of_a_byte(weights.dtype()) && weights.format().name == "n_m" &&
+         size_of(algorithm.operands[algorithm.output.operand].dtype) == 2 &&
+         !product_loops(algorithm).rows.empty();
+}
+
 /// The steps of numbers that are chosen.
 class Grouped {
  public:
@@ -28,7 +36,7 @@ class Grouped {
       : loops_(ordered_product(algorithm)),
         numbers_(numbers),
         tiles_(group_tiles(*weights)),
-        tile_(tile_of(numbers, tiles_.two_of_four)),
+        tile_(tile_of(numbers, tiles_)),
         extent_(columns_of(algorithm, loops_)),
         schedule_(
             ordered_schedule(std::move(algorithm), std::move(weights), target, OperandCopies::of_tiles)) {}
@@ -88,7 +96,7 @@ class Grouped {
     if (schedule_.weights()->has_array("column") && tiles_.rows >= tall) return false;
     const auto known = [](const Extent& extent) { return extent.is_static(); };
     if (!std::ranges::all_of(dense.shape, known)) return false;
-    std::int64_t of_dense = 2;
+    std::int64_t of_dense = tile_.element_bytes;
     for (const Extent& extent : dense.shape) of_dense *= extent.value;
     const std::int64_t values = schedule_.weights()->array("values").size();
     const std::int64_t of_weights = values / (tiles_.rows * tiles_.kept()) * tile_.bytes_of_weights();
@@ -168,10 +176,12 @@ class Grouped {
 
   std::string instruction() const {
     const bool sparse = tiles_.two_of_four;
+    // 32 bytes of a row of the weights.
+    const std::int64_t k = (sparse ? 64 : 32) / tile_.element_bytes;
     if (tile_.by_warpgroups)
       return fmt::format("wgmma{}_m64n{}k{}", sparse ? "_sp" : "",
-                         std::min<std::int64_t>(256, tile_.columns_each), sparse ? 32 : 16);
-    if (sparse) return "mma_sp_m16n8k32";
+                         std::min<std::int64_t>(256, tile_.columns_each), k);
+    if (sparse || tile_.element_bytes == 1) return fmt::format("mma{}_m16n8k{}", sparse ? "_sp" : "", k);
     return numbers_.instruction == ShflBwInstruction::mma_m16n8k16 ? "mma_m16n8k16" : "mma_m16n8k8";
   }
 
@@ -221,12 +231,13 @@ GroupTiles group_tiles(const SparseTensor& weights) {
   const std::vector<std::int64_t>& shape = weights.array("values").shape();
   const bool two_of_four =
       std::ranges::find(weights.levels(), LevelKind::n_of_m, &Level::kind) != weights.levels().end();
-  return {shape.at(1), shape.at(2) * (two_of_four ? slots_of_quad / kept_of_quad : 1), two_of_four};
+  return {shape.at(1), shape.at(2) * (two_of_four ? slots_of_quad / kept_of_quad : 1), two_of_four,
+          static_cast<std::int64_t>(size_of(weights.dtype()))};
 }
 
 bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights,
                          const Target& target) {
-  require_halves(needs, algorithm, weights);
+  if (!reads_bytes(algorithm, weights)) require_halves(needs, algorithm, weights);
   // Blocks of rows and columns; an array made by hand may lie otherwise.
   if (weights.array("values").shape().size() < 3)
     refuse_recipe(needs, algorithm, "weights in " + weights.format().text(),
@@ -243,6 +254,7 @@ bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, c
     refuse_recipe(needs, algorithm, "an algorithm of another form",
                   "a product C[m, n] = sum of A[m, k] B[k, n], or a convolution of known size; else "
                   "default_schedule(algorithm, weights, target)");
+  if (reads_bytes(algorithm, weights)) return has_tensor_cores_for_bytes(target, weights.dtype());
   return has_tensor_cores_for(target, weights.dtype()) && (target.sm >= 80 || !tiles.two_of_four);
 }
 

@@ -16,6 +16,7 @@ struct GroupTiles {
   std::int64_t rows = 0;    ///< V, of a group
   std::int64_t places = 0;  ///< k: rows of the dense operand that go with a block
   bool two_of_four = false;
+  std::int64_t element_bytes = 2;  ///< of the values
 
   /// Values of a row in a block.
   constexpr std::int64_t kept() const { return two_of_four ? places / 2 : places; }
@@ -37,7 +38,7 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
 ShflBwKnobs grouped_numbers(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                             const ShflBwKnobs& knobs);
 /// The tile of such numbers.
-grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, bool two_of_four);
+grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, const GroupTiles& tiles);
 
 /// What a block takes that goes through so many tiles, each with so many bytes to copy and to store, at the
 /// rates of a multiprocessor, and with the time until the first copies are there (docs/measurements.md).

@@ -1,8 +1,10 @@
 // The values of the recipes shfl_bw and v_n_m, which differ in their formats and in how tiles begin.
+#include <fmt/format.h>
 #include <weft/scheduler/recipes/grouped/choices.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/grouped/tiles.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 
@@ -82,8 +84,21 @@ Format format_of(const Format& format, const KnobValues& point) {
   return other;
 }
 
+/// Lists of columns tear apart what lies along k.
+std::string why_no_bytes(const SpaceProblem& problem) {
+  if (!is_float_of_a_byte(problem.matrix->values.dtype())) return {};
+  const Algorithm& algorithm = problem.algorithm;
+  const DType results = algorithm.operands[algorithm.output.operand].dtype;
+  if (size_of(results) != 2)
+    return fmt::format("results of {}, where such recipes store f16 and bf16", name_of(results));
+  if (problem.format.name == "n_m" && !product_loops(algorithm).rows.empty()) return {};
+  return fmt::format("tensor cores read elements of a byte along k, as products of n_m have them, not {}",
+                     problem.format.text());
+}
+
 std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target) {
   if (!target.is_gpu()) return target.name + " has no tensor cores";
+  if (auto reason = why_no_bytes(problem); !reason.empty()) return reason;
   if (!of_groups.is_format(problem.format))
     return problem.format.text() + " has no groups of rows that keep the same columns";
   return why_no_grouped_tiles(problem, target);
@@ -92,6 +107,7 @@ std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target) {
 std::string why_no_v_n_m(const SpaceProblem& problem, const Target& target) {
   if (!target.is_gpu() || target.sm < 80) return target.name + " has no sparse tensor cores";
   if (!of_pairs.is_format(problem.format)) return problem.format.text() + " does not keep two of four";
+  if (auto reason = why_no_bytes(problem); !reason.empty()) return reason;
   return why_no_grouped_tiles(problem, target);
 }
 

@@ -12,8 +12,8 @@ namespace weft::grouped {
 inline constexpr std::int64_t rows_of_warp = 16, rows_of_warpgroup = 64;
 using recipe_knobs::lanes_of_warp;
 inline constexpr std::int64_t warps_of_warpgroup = 4;
-inline constexpr std::int64_t bytes_of_element = 2;
-/// Runs of 16 bytes: what one asynchronous copy moves.
+inline constexpr std::int64_t bytes_of_result = 2;
+/// Runs of 16 bytes: what one asynchronous copy moves, of f16 or bf16.
 inline constexpr std::int64_t columns_of_run = 8;
 /// Sums of the widest tiles, which two warpgroups keep.
 inline constexpr std::int64_t most_sums = 32'768;
@@ -24,14 +24,15 @@ struct Tile {
   shapes::Condition<Number> by_warpgroups;  ///< else by warps
   Number rows, columns, places;             ///< size of a tile
   Number rows_each, columns_each;           ///< size of what a warp or warpgroup takes
+  std::int64_t element_bytes = 2;           ///< of the factors
 
   /// Values of a stage. Half of the places of pairs have one, and two bits.
   Number bytes_of_weights() const {
-    const Number values = rows * places * Number(bytes_of_element);
-    return two_of_four ? values * Number(9) / Number(16) : values;
+    const Number values = rows * places * Number(element_bytes);
+    return two_of_four ? values * Number(4 * element_bytes + 1) / Number(8 * element_bytes) : values;
   }
   /// Rows of the dense operand of a stage.
-  Number bytes_of_dense() const { return places * columns * Number(bytes_of_element); }
+  Number bytes_of_dense() const { return places * columns * Number(element_bytes); }
   Number bytes_of_stage() const { return bytes_of_weights() + bytes_of_dense(); }
   Number warps() const {
     const Number parts = (rows / rows_each) * (columns / columns_each);
@@ -39,7 +40,7 @@ struct Tile {
   }
   /// The lines of so many columns that results leave through.
   Number bytes_of_lines(const Number& line) const {
-    return Number(rows_of_warp * bytes_of_element) * (line + Number(columns_of_run)) * warps();
+    return Number(rows_of_warp * bytes_of_result) * (line + Number(columns_of_run)) * warps();
   }
   /// Sums of a thread.
   Number accumulators() const {

@@ -41,6 +41,7 @@ struct Cut {
   std::int64_t producers = 0;
   bool persists = false;  ///< a block goes through several tiles
   bool pairs = false;     ///< two of four are kept
+  std::int64_t element_bytes = 2;
   /// Accumulators of a warp or warpgroup: what a read of an operand serves.
   std::int64_t piece_rows = 0, piece_columns = 0;
 
@@ -52,11 +53,12 @@ struct Cut {
             static_cast<double>(columns),
             deep,
             static_cast<double>(piece_rows),
-            static_cast<double>(piece_columns)};
+            static_cast<double>(piece_columns),
+            element_bytes};
   }
   /// What a row of the weights has for each place.
   double bytes_of_place() const {
-    return grouped::Tile<double>{pairs, warpgroups, 1, 1, 1, 1, 1}.bytes_of_weights();
+    return grouped::Tile<double>{pairs, warpgroups, 1, 1, 1, 1, 1, element_bytes}.bytes_of_weights();
   }
   double bytes_of_stage() const { return tile(static_cast<double>(places)).bytes_of_stage(); }
 };
@@ -68,11 +70,12 @@ std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallb
 }
 
 Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
-  constexpr std::int64_t rows_without_groups = 128, usual_places = 64;
+  constexpr std::int64_t rows_without_groups = 128, usual_bytes = 128;
   const std::int64_t usual_rows = problem.group_rows > 0 ? problem.group_rows : rows_without_groups;
   const bool may = target.name == "sm_90a" && usual_rows >= rows_of_warpgroup;
   Cut cut;
   cut.pairs = problem.kept_of > 0;
+  cut.element_bytes = static_cast<std::int64_t>(size_of(problem.dtype));
   cut.warpgroups =
       number_of_knob(point, "instruction", may ? wgmma_number : number_of(ShflBwInstruction::mma_m16n8k8)) ==
       wgmma_number;
@@ -81,7 +84,7 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, most_sums / cut.rows) : 256;
   cut.columns =
       number_of_knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
-  cut.places = number_of_knob(point, "tile_k", usual_places);
+  cut.places = number_of_knob(point, "tile_k", usual_bytes / cut.element_bytes);
   const auto room = static_cast<double>(target.shared_bytes_per_block);
   const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
   cut.stages = target.sm < 80 ? 1 : number_of_knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4));
@@ -157,11 +160,13 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
   const double together = cut.persists ? 1 : std::min(turns, resident(cut, target));
   const double working = std::min(1.0, together * static_cast<double>(warps_of(cut)) / busy_warps);
   const double slower = working * (target.name == "sm_90a" && !cut.warpgroups ? ceilings.share_of_mma : 1);
-  // Sparse instructions multiply twice as much at a time.
-  parts.add_of_multiprocessor(Resource::tensor, turns * (cut.pairs ? 1 : 2) * multiplied,
+  // Sparse instructions multiply twice as much at a time, and so do those of bytes.
+  const double at_once = (cut.pairs ? 2 : 1) * (2 / static_cast<double>(cut.element_bytes));
+  parts.add_of_multiprocessor(Resource::tensor, turns * (2 / at_once) * multiplied,
                               slower * ceilings.tensor_operations_a_second);
-  const double read = multiplied * (bytes_of_element / static_cast<double>(cut.piece_rows) +
-                                    cut.bytes_of_place() / static_cast<double>(cut.piece_columns));
+  const double read =
+      multiplied * (static_cast<double>(cut.element_bytes) / static_cast<double>(cut.piece_rows) +
+                    cut.bytes_of_place() / static_cast<double>(cut.piece_columns));
   const double reading = cut.pairs && cut.warpgroups ? rate_of_sparse_reads : 1;
   parts.add_of_multiprocessor(Resource::shared_memory, turns * (read + loaded),
                               reading * ceilings.shared_bytes_a_second);
@@ -172,7 +177,7 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
   parts.add(Resource::latency,
             turns * static_cast<double>(stages_of_tile) * copy_microseconds / ahead / together);
   // Parts of a sum are written and read once more.
-  const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_element);
+  const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_result);
   parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
   if (problem.n % 2 != 0) {
     const double of_thread =

@@ -22,10 +22,11 @@ double clocks_of(const SparseTensor& weights, std::int64_t rows, std::int64_t co
   const std::int64_t groups = std::max<std::int64_t>(1, ceil_divide(weights.rows(), rows));
   const auto slots = static_cast<double>(weights.array("column").size()) / static_cast<double>(groups);
   const auto high = static_cast<double>(rows), wide = static_cast<double>(width);
-  const grouped::Tile<double> of_slot{true, false, high, wide, 1, high, wide};
+  const grouped::Tile<double> of_slot{true, false, high, wide,
+                                      1,    high,  wide, static_cast<std::int64_t>(size_of(weights.dtype()))};
   return clocks_of_tiles(ceil_divide(groups * ceil_divide(columns, width), measured_device.multiprocessors),
                          slots * of_slot.bytes_of_stage(),
-                         grouped::bytes_of_element * static_cast<double>(rows * width));
+                         grouped::bytes_of_result * static_cast<double>(rows * width));
 }
 
 }  // namespace
@@ -38,6 +39,9 @@ ShflBwKnobs v_n_m_tiles(const Algorithm& algorithm, const SparseTensor& weights,
     throw UserError("sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
                     "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma");
   ShflBwKnobs knobs = given;
+  // Lines of as many bytes as 64 places of two have.
+  if (is_float_of_a_byte(weights.dtype()) && !weights.format().parameters.contains("k") && !knobs.tile_k)
+    knobs.tile_k = 2 * usual.places;
   const Extent all = columns_of(algorithm, ordered_product(algorithm));
   if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||
       knobs.tile_n || knobs.tile_k || knobs.warp_m || !all.is_static() || algorithm.takes_any_weights())

@@ -127,15 +127,16 @@ Algorithm in_kernel_order(Algorithm algorithm) {
 }
 
 bool fills_runs(DType dtype, const Extent& elements) {
-  constexpr std::int64_t run = 8;
-  return size_of(dtype) == 2 && elements.is_multiple_of(run);
+  constexpr std::int64_t run_bytes = 16;
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  return bytes <= 2 && elements.is_multiple_of(run_bytes / bytes);
 }
 
 bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights) {
   const Operand& output = algorithm.operands[algorithm.output.operand];
   const ProductLoops loops = product_loops(algorithm);
   return !loops.columns.empty() && lies_across(output, algorithm.output, loops.columns) &&
-         fills_runs(output.dtype, output.shape.back()) && !weights.row_order();
+         size_of(output.dtype) == 2 && fills_runs(output.dtype, output.shape.back()) && !weights.row_order();
 }
 
 bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights) {
@@ -193,10 +194,22 @@ bool is_row(const Algorithm& algorithm, const std::string& name) {
 
 bool copies_input(const Algorithm& algorithm) {
   const std::string& input = algorithm.operands[dense_operand(algorithm)].name;
-  return std::ranges::any_of(
-      std::array{operands_to_transpose(algorithm), operands_to_align(algorithm)},
-      [&](const std::vector<std::string>& names) { return std::ranges::find(names, input) != names.end(); });
+  return is_float_of_a_byte(algorithm.operands[dense_operand(algorithm)].dtype) ||
+         std::ranges::any_of(std::array{operands_to_transpose(algorithm), operands_to_align(algorithm)},
+                             [&](const std::vector<std::string>& names) {
+                               return std::ranges::find(names, input) != names.end();
+                             });
 }
+
+namespace {
+
+/// As tensor cores take elements of a byte: [n, k] in whole runs of 16 bytes.
+void bring_along_the_sum(Schedule& schedule, const std::string& dense) {
+  if (reads_runs_of_the_sum(schedule.algorithm(), *schedule.weights())) return;
+  is_row(schedule.algorithm(), dense) ? schedule.align(dense) : schedule.transpose(dense);
+}
+
+}  // namespace
 
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                           const Target& target, OperandCopies copies, const std::string& as_it_lies) {
@@ -212,9 +225,15 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
   const std::string results = given.operands[given.output.operand].name;
   const bool of_tiles = copies == OperandCopies::of_tiles && schedule.weights() != nullptr;
   const bool leaves_results = of_tiles && writes_runs_of_rows(given, *schedule.weights());
-  const bool leaves_input = of_tiles && reads_runs_of_the_sum(given, *schedule.weights());
+  const std::string dense = given.operands[dense_operand(given)].name;
+  const bool of_bytes = of_tiles && is_float_of_a_byte(schedule.weights()->dtype());
+  const bool leaves_input = of_bytes || (of_tiles && reads_runs_of_the_sum(given, *schedule.weights()));
   for (const std::string& name : operands_to_transpose(given))
     if (name == results ? !leaves_results : !leaves_input) schedule.transpose(name);
+  if (of_bytes) {
+    bring_along_the_sum(schedule, dense);
+    return schedule;
+  }
   if (copies != OperandCopies::transposed) {
     for (const std::string& name : operands_to_align(schedule.algorithm()))
       is_row(schedule.algorithm(), name) ? schedule.transpose(name) : schedule.align(name);

@@ -24,8 +24,8 @@ bool transposes_images(const Algorithm& algorithm);
 /// lie innermost, as lanes do not read them: then kernels of unstructured weights have images innermost, too.
 bool images_fill_warps(const Algorithm& algorithm);
 
-/// Whether so many elements come in runs of eight, and these in 16 bytes: rows of results as
-/// reorder_writeback writes them, or what stitch reads along k.
+/// Whether so many elements of a byte or two come in runs of 16 bytes: rows of results as reorder_writeback
+/// writes them, or what stitch reads along k.
 bool fills_runs(DType dtype, const Extent& elements);
 
 /// Whether reorder_writeback writes the results of a product, Y [n, m], in runs of rows, which the format
@@ -56,7 +56,8 @@ GatheredProduct ordered_product(const Algorithm& algorithm);
 /// column also [1, k], whose elements rows of its transposed copy begin with.
 std::vector<std::string> operands_to_align(const Algorithm& algorithm);
 
-/// Whether the dense input is transposed or aligned: rows of its copy begin at multiples of 16 bytes.
+/// Whether the dense input is transposed or aligned, or of bytes, which lie in runs along k: rows of what
+/// kernels read begin at multiples of 16 bytes.
 bool copies_input(const Algorithm& algorithm);
 
 /// What recipes do first.

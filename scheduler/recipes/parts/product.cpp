@@ -101,6 +101,10 @@ bool has_tensor_cores_for(const Target& target, DType dtype) {
   return target.is_gpu() && (dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80));
 }
 
+bool has_tensor_cores_for_bytes(const Target& target, DType dtype) {
+  return target.is_gpu() && target.sm >= 89 && is_float_of_a_byte(dtype);
+}
+
 std::string why_no_tensor_cores(const Target& target, DType dtype) {
   if (has_tensor_cores_for(target, dtype)) return {};
   return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));

@@ -1,4 +1,4 @@
-// expect: weft: an element type is not one of f16, bf16, f32 and f64; found: an 8-bit integer
+// expect: weft: an element type is not one of f16, bf16, f32, f64, e4m3 and e5m2; found: an 8-bit integer
 // fix: const Tensor<f32, 2, sparse> A("A", {4, 5});
 #include <weft/dsl/assignment.h>
 
