@@ -1,0 +1,144 @@
+"""Tables of the pages in docs/papers: each function makes one, named after its page and its region, from docs/data."""
+import functools
+import json
+import lzma
+import math
+import pathlib
+
+DATA = pathlib.Path(__file__).resolve().parents[2] / "docs" / "data"
+
+
+@functools.cache
+def records(name):
+    """Trials of a file that were right."""
+    path = DATA / name
+    with (lzma.open if name.endswith(".xz") else open)(path, "rt") as lines:
+        found = (json.loads(line) for line in lines)
+        return [record for record in found if record.get("status") == "correct"]
+
+
+def size_of(record):
+    problem = record["problem"]
+    return problem["M"], problem["K"], problem["N"]
+
+
+def zero_of(record):
+    """In percent."""
+    m, k, _ = size_of(record)
+    return round(100 * (1 - record["pattern"]["nnz"] / (m * k)))
+
+
+def time_of(record, name=None):
+    """Microseconds: its own, or those of what was timed beside it; None where that was not."""
+    if name is None:
+        return record["us"]["median"]
+    return next((other["us"] for other in record.get("baselines", []) if other["name"] == name), None)
+
+
+def ratio(record, name):
+    return time_of(record, name) / time_of(record)
+
+
+def mean(values):
+    """The geometric one."""
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def by_size(name):
+    """[(size, {zero: record})] in the order of the file."""
+    found = {}
+    for record in records(name):
+        found.setdefault(size_of(record), {})[zero_of(record)] = record
+    return list(found.items())
+
+
+# Speed-ups of Table 1, over cuBLAS on a T4: at 90 and, where there are weights, at 95 %.
+SPARSERT_TABLE_1 = [(4.3, 5.7), (2.5, 3.0), (4.0, 5.9), (3.7, 4.5), (3.0, 4.4), (3.1, 4.2), (2.7, 4.5), (4.8, 6.6),
+                    (4.2, 6.8), (4.2, 7.6), (6.0, 9.0), (1.4,), (3.4,), (4.0,), (4.2,), (3.5,), (2.3,), (3.2,), (2.6,),
+                    (4.5,)]
+SPARSERT_NETWORKS = ["ResNet-50"] * 8 + ["Transformer"] * 3 + ["MobileNet V1"] * 9
+# Speed-ups of Table 3, over cuDNN on a T4.
+SPARSERT_TABLE_3 = [(3.7, 5.3), (2.0, 3.5), (1.4, 2.5), (2.4, 8.5)]
+
+
+def sparsert_table_1():
+    beside = [("cuBLAS f32", 90), ("cuBLAS f32", 95), ("cuSPARSE csr", 90), ("cuSPARSE csr", 95)]
+    sizes = by_size("h200_sparsert.jsonl")
+    rows = []
+    for number, (size, at) in enumerate(sizes):
+        paper = (*SPARSERT_TABLE_1[number], "-")[:2]
+        rows.append([number + 1, SPARSERT_NETWORKS[number], "{} x {} x {}".format(*size), *paper,
+                     *(f"{ratio(at[zero], name):.2f}" for name, zero in beside)])
+    published = [mean(row[zero] for row in SPARSERT_TABLE_1 if len(row) > zero) for zero in (0, 1)]
+    rows.append(["", "", "geometric mean of the column", *(f"{value:.2f}" for value in published),
+                 *(f"{mean(ratio(at[zero], name) for _, at in sizes):.2f}" for name, zero in beside)])
+    return table(["id", "network", "M x K x N", "T4, 90 %", "T4, 95 %", "H200, 90 %", "H200, 95 %",
+                  "over cuSPARSE, 90 %", "over cuSPARSE, 95 %"], rows)
+
+
+def rate(record, name=None):
+    """Trillion operations of stored weights a second."""
+    return 2 * record["pattern"]["nnz"] * size_of(record)[2] / time_of(record, name) / 1e6
+
+
+def sparsert_figure_4():
+    columns = [(90, "cuBLAS f32"), (90, "cuSPARSE csr"), (90, None), (95, None)]
+    rows = [[number, "{} x {} x {}".format(*size), *(f"{rate(at[zero], name):.2f}" for zero, name in columns)]
+            for number, (size, at) in enumerate(by_size("h200_sparsert.jsonl"), 1)]
+    return table(["id", "M x K x N", "cuBLAS f32, 90 %", "cuSPARSE csr, 90 %", "weft, 90 %", "weft, 95 %"], rows)
+
+
+def sparsert_wide():
+    sizes = by_size("h200_sparsert_32.jsonl")
+    rows = []
+    for zero in (90, 95):
+        for name in ("cuBLAS f32", "cuSPARSE csr"):
+            ratios = [ratio(at[zero], name) for _, at in sizes]
+            rows.append([f"{zero} %", name, f"{mean(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.2f}"])
+    return table(["zeros", "over", "geometric mean", "least", "most"], rows)
+
+
+def sparsert_table_3():
+    alone, many = by_size("h200_sparsert_images.jsonl"), by_size("h200_sparsert_images_32.jsonl")
+    network = {}
+    for record in records("h100_resnet50_layers.jsonl.xz"):
+        if "extent_r" not in record["problem"] or record["problem"]["extent_r"] != 3:
+            continue
+        layer = network.setdefault((*size_of(record), 95 if zero_of(record) > 93 else 90), [])
+        layer.append((time_of(record), time_of(record, "cuDNN f32")))
+    rows = []
+    for number, ((size, at), (_, at_32)) in enumerate(zip(alone, many)):
+        for paper, zero in zip(SPARSERT_TABLE_3[number], (90, 95)):
+            trials = network.get((*size, zero), [])
+            dense = [cudnn for _, cudnn in trials if cudnn]
+            h100 = f"{min(dense) / min(time for time, _ in trials):.2f}" if dense else "-"
+            edge = at[zero]["problem"]["extent_p"]
+            rows.append([f"{edge} x {edge}", f"{size[0]}", f"{zero} %", paper, f"{ratio(at[zero], 'cuDNN f32'):.2f}",
+                         f"{ratio(at_32[zero], 'cuDNN f32'):.2f}", h100])
+    return table(["image", "channels in and out", "zeros", "T4", "H200", "H200, batch 32", "H100, best trial"], rows)
+
+
+def sparsert_figure_8():
+    """The fastest right trial of each form; the numbers are those of the recipe's knob."""
+    forms = {1: "baked", 3: "row_per_warp", 2: "streaming"}
+    problems = {}
+    for record in records("h200_oracle_f32.jsonl.xz"):
+        problem = problems.setdefault((size_of(record), zero_of(record)), {})
+        form = forms.get(record["config"].get("form"), "default") if record["recipe"] == "sparsert" else "default"
+        problem.setdefault(form, []).append(time_of(record))
+    rows = []
+    for (size, zero), times in problems.items():
+        best = {form: min(times[form]) if form in times else None for form in (*forms.values(), "default")}
+        memory = min(time for form, time in best.items() if form in ("row_per_warp", "streaming") and time)
+        cuts = sorted(times["baked"])
+        rows.append(["{} x {} x {}".format(*size), f"{zero} %",
+                     *(f"{time:.2f}" if time else "-" for time in best.values()), f"{memory / best['baked']:.2f}",
+                     len(cuts), f"{cuts[len(cuts) // 2] / cuts[0]:.2f}" if len(cuts) > 15 else "-"])
+    return table(["M x K x N", "zeros", "in the code", "a row a warp", "streaming", "default schedule",
+                  "memory over code", "cuts", "median cut over best"], rows)
