@@ -6,6 +6,7 @@
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/given_files.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/trials/record_query.h>
 
 #include <set>
 
@@ -16,6 +17,7 @@ struct PlotVerb {
   std::vector<std::string> databases;
   std::string chart = "recipes";
   std::string over;
+  std::int64_t m = 0, k = 0, n = 0;
   std::string output = "speed_ups.svg";
 };
 
@@ -47,7 +49,10 @@ int run(const PlotVerb& options) {
   require_ending("--out", options.output, "a picture is written as SVG", {".svg"});
   require_place_for("--out", options.output);
   require_apart_from("--out", options.output, files_read("databases", options.databases));
-  const std::vector<StoredRecord> records = records_of_files(options.databases);
+  RecordFilter filter;
+  for (const auto& [name, size] : {std::pair{"M", options.m}, {"K", options.k}, {"N", options.n}})
+    if (size > 0) filter.sizes[name] = size;
+  const std::vector<StoredRecord> records = selected(records_of_files(options.databases), filter);
   const report::Chart chart = chart_of(options, records);
   if (chart.series.empty())
     throw UserError("there is nothing to plot", fmt::format("{}", fmt::join(options.databases, ", ")),
@@ -68,6 +73,11 @@ void add_plot(CLI::App& app, Action& action) {
       "          weft plot trials.jsonl --chart problems --over 'cuSPARSE csr' -o over.svg",
       run);
   add_option(verb, "databases", options.databases, "files of trials, as weft tune writes them")->required();
+  begin_group(verb, "Trials");
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  only_from(add_option(verb, "--M", options.m, "only of so many rows"), 1, most);
+  only_from(add_option(verb, "--K", options.k, "only of so many columns of the weights"), 1, most);
+  only_from(add_option(verb, "--N", options.n, "only of so many columns of the dense operand"), 1, most);
   begin_group(verb, "Picture");
   only(add_option(
            verb, "--chart", options.chart,

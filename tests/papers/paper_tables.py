@@ -1,10 +1,17 @@
 """Tables of the pages in docs/papers: each function makes one, named after its page and its region, from docs/data."""
 import functools
+import itertools
 import json
 import lzma
 import math
 import pathlib
+import random
+import re
+import struct
+import subprocess
+import tempfile
 
+WEFT = "weft"  # the command
 DATA = pathlib.Path(__file__).resolve().parents[2] / "docs" / "data"
 
 
@@ -15,6 +22,24 @@ def records(name):
     with (lzma.open if name.endswith(".xz") else open)(path, "rt") as lines:
         found = (json.loads(line) for line in lines)
         return [record for record in found if record.get("status") == "correct"]
+
+
+# Of a line of a study, which are too many for a reader of JSON: sizes, entries, weights, V, configuration, time.
+STUDIED = re.compile(r'"K":(\d+),"M":(\d+),"N":(\d+).*?"nnz":(\d+),"hash":"([^"]*)".*?"V":(\d+)'
+                     r'.*?"config":(\{[^}]*\}),"status":"correct".*?"median":([0-9.]+)')
+
+
+@functools.cache
+def study(name):
+    """{((M, K, N), V, density, weights): {configuration: microseconds}} of trials that were right."""
+    with lzma.open(DATA / name, "rt") as lines:
+        text = lines.read()
+    problems = {}
+    for k, m, n, entries, weights, v, configuration, time in STUDIED.findall(text):
+        size = int(m), int(k), int(n)
+        key = size, int(v), int(entries) / (size[0] * size[1]), weights
+        problems.setdefault(key, {})[configuration] = float(time)
+    return problems
 
 
 def size_of(record):
@@ -56,6 +81,15 @@ def by_size(name):
     for record in records(name):
         found.setdefault(size_of(record), {})[zero_of(record)] = record
     return list(found.items())
+
+
+def write_normal(path, rows, columns):
+    """A .npy file of f32, the same each time."""
+    draw = random.Random(1)
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}".ljust(117) + "\n"
+    values = struct.pack(f"<{rows * columns}f", *(draw.gauss(0, 1) for _ in range(rows * columns)))
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + values)
+    return path
 
 
 # Speed-ups of Table 1, over cuBLAS on a T4: at 90 and, where there are weights, at 95 %.
@@ -142,3 +176,76 @@ def sparsert_figure_8():
                      len(cuts), f"{cuts[len(cuts) // 2] / cuts[0]:.2f}" if len(cuts) > 15 else "-"])
     return table(["M x K x N", "zeros", "in the code", "a row a warp", "streaming", "default schedule",
                   "memory over code", "cuts", "median cut over best"], rows)
+
+
+def shfl_bw_figure_1():
+    """The fastest kernel of the study for each weight of the figure's size, beside the search with cuBLAS."""
+    best = {(v, round(100 * (1 - density))): min(times.values())
+            for (size, v, density, _), times in study("h200_shfl_bw_study.jsonl.xz").items() if size == (2048, 2048, 128)}
+    rows = [[v, f"{zero} %", f"{time:.2f}", "-", "-", "study"] for (v, zero), time in sorted(best.items())]
+    trials = [record for record in records("h200_oracle_f16.jsonl.xz") if size_of(record) == (2048, 2048, 128)]
+    fastest, dense = min(map(time_of, trials)), next(filter(None, (time_of(trial, "cuBLAS f16") for trial in trials)))
+    rows.append([64, f"{zero_of(trials[0])} %", f"{fastest:.2f}", f"{dense:.2f}", f"{dense / fastest:.2f}", "search"])
+    return table(["V", "zeros", "weft us", "cuBLAS f16 us", "over cuBLAS", "of"], rows)
+
+
+def shfl_bw_section_3_2():
+    """What follows from the formulas of the paper, in which nothing is measured."""
+    rows = []
+    for m in (512, 2048):
+        for v in (32, 64, 128):
+            orders = math.lgamma(m + 1) - m // v * math.lgamma(v + 1)
+            rows.append([m, v, f"e^{orders:.0f}"])
+    return table(["M", "V", "ways to put M rows into groups of V"], rows)
+
+
+def shfl_bw_figure_5():
+    """Shares of the sum of |w| that weft prune keeps of weights drawn from a normal distribution."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="weft_papers_") as folder:
+        weights = write_normal(pathlib.Path(folder) / "normal.npy", 512, 512)
+        for v in (32, 64):
+            for sparsity in ("0.8", "0.9"):
+                said = subprocess.run([WEFT, "prune", weights, "--format", f"shfl_bw:V={v}", "--sparsity", sparsity,
+                                       "--json"], check=True, capture_output=True, text=True).stdout
+                kept = [f"{100 * method['kept_score']:.1f} %" for method in json.loads(said)["methods"]]
+                rows.append([v, f"{100 * float(sparsity):.0f} %", *kept])
+    return table(["V", "zeros", "shfl_bw", "anywhere", "vector_wise", "blocks of V x V"], rows)
+
+
+def shfl_bw_figure_6():
+    products = {}
+    for record in records("h200_row_groups.jsonl"):
+        v = int(record["pattern"]["kind"].removeprefix("shfl_bw:V="))
+        products.setdefault((size_of(record), v), {})[zero_of(record)] = record
+
+    def cells(at, beside=None):
+        """Dense over weft's kernel, or over what is called `beside`."""
+        for zero in (50, 75, 90):
+            other = time_of(at[zero], beside) if zero in at else None
+            yield f"{time_of(at[zero], 'cuBLAS f16') / other:.2f}" if other else "-"
+
+    rows = [["{} x {} x {}".format(*size), v, *cells(at), *cells(at, "cuSPARSE Blocked-ELL"),
+             next(cells(at, "cuSPARSELt 2:4"))] for (size, v), at in products.items()]
+    return table(["M x K x N", "V", "weft, 50 %", "75 %", "90 %", "Blocked-ELL, 50 %", "75 %", "90 %", "2:4, 50 %"], rows)
+
+
+def rows_of_measurements(page, head):
+    """The cells of the table of docs/measurements that begins so."""
+    lines = (DATA.parent / "measurements" / page).read_text().split("\n")
+    first = next(number for number, line in enumerate(lines) if line.startswith(head)) + 2
+    for line in itertools.takewhile(lambda line: line.startswith("|"), lines[first:]):
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def shfl_bw_figure_6_images():
+    """Cells are "8.6 (1.59)": microseconds, and cuDNN over them."""
+    columns = [(batch, v, zero) for batch in (16, 64) for v in (64, 32) for zero in (75, 90)]
+    found = {column: [] for column in columns}
+    for cells in rows_of_measurements("row_groups.md", "| layer | | b16: cuDNN"):
+        for column, cell in zip(columns, cells[3:7] + cells[8:12]):
+            if cell != "-":
+                found[column].append(float(cell[cell.index("(") + 1:-1]))
+    rows = [[v, batch, f"{zero} %", len(ratios), f"{mean(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.2f}"]
+            for (batch, v, zero), ratios in sorted(found.items(), key=lambda item: (-item[0][1], item[0]))]
+    return table(["V", "images", "zeros", "layers", "geometric mean", "least", "most"], rows)

@@ -97,14 +97,15 @@ def check_pictures(weft, page):
 
 
 def main(weft):
+    paper_tables.WEFT = weft
     pages = sorted(PAGES.glob("*.md"))
     check(len(pages) > 0, "docs/papers has no page")
     for page in pages:
         check(page.stem in SHOWN, f"{page.name}: of which paper?")
         check_headings(page)
         check_tables(page)
-        check_links(page)
         check_pictures(weft, page)
+        check_links(page)
     print(f"{len(pages)} pages, {len(failures)} failures")
     return 1 if failures else 0
 
