@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The pages of docs/papers: that they are complete, and that what they show is what the records give.
 
-    papers_test.py WEFT
+    papers_test.py WEFT SIMULATOR    which it has (ON) or not
 
 Every table and figure of a paper has a heading, links lead somewhere, tables between <!-- table: NAME --> and
 <!-- end --> are made anew from docs/data by the function of paper_tables.py with that name, and pictures by the
@@ -96,8 +96,8 @@ def check_pictures(weft, page):
         check(picture in drawn, f"{page.name}: no command of the page draws {picture}")
 
 
-def main(weft):
-    paper_tables.WEFT = weft
+def main(weft, simulator):
+    paper_tables.WEFT, paper_tables.SIMULATOR = weft, simulator == "ON"
     pages = sorted(PAGES.glob("*.md"))
     check(len(pages) > 0, "docs/papers has no page")
     for page in pages:
@@ -111,4 +111,4 @@ def main(weft):
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.path.abspath(sys.argv[1])) if len(sys.argv) == 2 else __doc__)
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2]) if len(sys.argv) == 3 else __doc__)
