@@ -1,4 +1,5 @@
 """Tables of the pages in docs/papers: each function makes one, named after its page and its region, from docs/data."""
+import collections
 import functools
 import itertools
 import json
@@ -9,7 +10,11 @@ import random
 import re
 import struct
 import subprocess
+import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import vendor_configurations  # noqa: E402
 
 WEFT = "weft"  # the command
 SIMULATOR = True  # which it may have been built without
@@ -182,7 +187,8 @@ def sparsert_figure_8():
 def shfl_bw_figure_1():
     """The fastest kernel of the study for each weight of the figure's size, beside the search with cuBLAS."""
     best = {(v, round(100 * (1 - density))): min(times.values())
-            for (size, v, density, _), times in study("h200_shfl_bw_study.jsonl.xz").items() if size == (2048, 2048, 128)}
+            for (size, v, density, _), times in study("h200_shfl_bw_study.jsonl.xz").items()
+            if size == (2048, 2048, 128)}
     rows = [[v, f"{zero} %", f"{time:.2f}", "-", "-", "study"] for (v, zero), time in sorted(best.items())]
     trials = [record for record in records("h200_oracle_f16.jsonl.xz") if size_of(record) == (2048, 2048, 128)]
     fastest, dense = min(map(time_of, trials)), next(filter(None, (time_of(trial, "cuBLAS f16") for trial in trials)))
@@ -228,7 +234,8 @@ def shfl_bw_figure_6():
 
     rows = [["{} x {} x {}".format(*size), v, *cells(at), *cells(at, "cuSPARSE Blocked-ELL"),
              next(cells(at, "cuSPARSELt 2:4"))] for (size, v), at in products.items()]
-    return table(["M x K x N", "V", "weft, 50 %", "75 %", "90 %", "Blocked-ELL, 50 %", "75 %", "90 %", "2:4, 50 %"], rows)
+    return table(["M x K x N", "V", "weft, 50 %", "75 %", "90 %", "Blocked-ELL, 50 %", "75 %", "90 %", "2:4, 50 %"],
+                 rows)
 
 
 def rows_of_measurements(page, head):
@@ -258,7 +265,8 @@ def simulated(problems, densities):
         suite, lines = pathlib.Path(folder) / "suite.json", pathlib.Path(folder) / "lines.json"
         suite.write_text(json.dumps({"suite": "hb_ell_simulated", "dtype": "f16", "density": densities, "problems": [
             {"M": m, "N": n, "K": k} for m, k, n in problems]}))
-        subprocess.run([WEFT, "bench", "--suite", suite, "--rounds", "5", "--json", lines], check=True, capture_output=True)
+        subprocess.run([WEFT, "bench", "--suite", suite, "--rounds", "5", "--json", lines], check=True,
+                       capture_output=True)
         found = {}
         for line in map(json.loads, lines.read_text().splitlines()):
             assert not any(entry["wrong"] for entry in line["entries"]), line
@@ -276,7 +284,8 @@ def hb_ell_figure_5():
         one_width, hb_ell, dense = now.get((size, density), [one_width, hb_ell, dense])
         rows.append([size, density, one_width, hb_ell, f"{int(one_width) / int(hb_ell):.2f}", dense, bound])
     assert len(rows) > len(now) and all(any((row[0], row[1]) == key for row in rows) for key in now)
-    return table(["M x K x N", "density", "one width", "HB-ELL", "one width over HB-ELL", "dense", "HB-ELL bound by"], rows)
+    return table(["M x K x N", "density", "one width", "HB-ELL", "one width over HB-ELL", "dense", "HB-ELL bound by"],
+                 rows)
 
 
 def hb_ell_real():
@@ -297,3 +306,99 @@ def hb_ell_gpu():
     rows = [[zeros, len(lines), *(f"{mean(line[1] / line[2 + at] for line in lines):.2f}" for at in range(len(names))),
              f"{mean(line[0] / min(line[2:]) for line in lines):.2f}"] for zeros, lines in found.items()]
     return table(["zeros", "products", *(f"`{name}` over csr" for name in names), "the best of them over cuBLAS"], rows)
+
+
+def normalised(problems, share=0.98):
+    """{problem: configuration}: of those that reach the share of its best, the one that most problems share."""
+    left = {key: {name for name, time in times.items() if min(times.values()) / time >= share}
+            for key, times in problems.items()}
+    chosen = {}
+    while left:
+        counts = collections.Counter(name for names in left.values() for name in names)
+        most = max(counts, key=lambda name: (counts[name], name))
+        for key in [key for key, names in left.items() if most in names]:
+            chosen[key] = most
+            del left[key]
+    return chosen
+
+
+def stuning_dl_figure_8():
+    """Configurations that are the best of some product, before and after normalising."""
+    problems = study("h200_shfl_bw_study.jsonl.xz")
+    raw, norm = {key: min(times, key=times.get) for key, times in problems.items()}, normalised(problems)
+    ranges = {"0.05": (0, 0.07), "0.1": (0.07, 0.12), "0.15 to 0.2": (0.12, 0.22), "0.25 to 0.3": (0.22, 0.4),
+              "0.5": (0.4, 1), "all": (0, 1)}
+    rows = []
+    for m in (*sorted({size[0] for size, *_ in problems}), None):
+        row = ["all" if m is None else m]
+        for least, most in ranges.values():
+            keys = [key for key in problems if least <= key[2] < most and m in (key[0][0], None)]
+            row.append(f"{len({raw[key] for key in keys})}, {len({norm[key] for key in keys})} of {len(keys)}")
+        rows.append(row)
+    return table(["M", *(f"density {name}" for name in ranges)], rows)
+
+
+def stuning_dl_table_6():
+    """Predictors of both studies on matrices that they have not seen, as search.md has them."""
+    rows = []
+    for what, head in (("row groups, H200", "| | accuracy | within 2 %"),
+                       ("V:2:M, H100", "| matrices not seen before | accuracy |")):
+        rows += [[what, *cells] for cells in rows_of_measurements("search.md", head)]
+    return table(["study", "chosen by", "accuracy", "within 2 % of the fastest", "mean of the oracle", "worst"], rows)
+
+
+def nearest_tiles():
+    """Of 294 products of the study the best time, and those of the configurations nearest to the tiles that cuSPARSE
+    and cuSPARSELt chose: records for weft plot."""
+    tiles = {"cuSPARSE's tile": "blocked ell", "cuSPARSELt's tile": "cusparselt chosen"}
+    by_problem = {(*size, v, round(density, 4)): (weights, times)
+                  for (size, v, density, weights), times in study("h200_shfl_bw_study.jsonl.xz").items()}
+
+    @functools.cache
+    def parsed(configuration):
+        return tuple(sorted(json.loads(configuration).items()))
+
+    found = []
+    with lzma.open(DATA / "h200_vendor_choices.jsonl.xz", "rt") as lines:
+        for one in map(json.loads, lines):
+            size = one["M"], one["K"], one["N"]
+            weights, times = by_problem[(*size, one["V"], one["density"])]
+            times = {parsed(name): time for name, time in times.items()}
+            beside = []
+            for name, run in tiles.items():
+                tile = vendor_configurations.tiles_of(one["times"][run]["kernels"][0])
+                beside.append({"name": name, "dense": False, "us": times[vendor_configurations.nearest(tile, times)]})
+            # To a hundredth, so that those of one sparsity stand above one another.
+            entries = round(size[0] * size[1] * round(one["density"], 2))
+            found.append({"kernel": "spmm",
+                          "problem": {**dict(zip("MKN", size)), "dtype": "f16", "acc": "f32"},
+                          "pattern": {"kind": f"shfl_bw:V={one['V']}", "nnz": entries, "hash": weights},
+                          "target": {"sm": "sm_90a", "gpu": "NVIDIA H200"}, "recipe": "shfl_bw", "config": {},
+                          "status": "correct", "measure": "gpu", "us": {"median": min(times.values()), "n": 5},
+                          "baselines": beside})
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in ({"weftdb": 1}, *found))
+
+
+def stuning_dl_figure_13():
+    found = {}
+    for record in records("h200_vendor_tiles.jsonl"):
+        v = int(record["pattern"]["kind"].removeprefix("shfl_bw:V="))
+        pair = ratio(record, "cuSPARSE's tile"), ratio(record, "cuSPARSELt's tile")
+        found.setdefault((v, zero_of(record)), []).append(pair)
+    rows = []
+    for (v, zero), ratios in sorted(found.items()):
+        columns = [[pair[at] for pair in ratios] for at in (0, 1)]
+        rows.append([v, f"{zero} %", len(ratios), *(text for column in columns for text in
+                                                    (f"{mean(column):.2f}", f"{max(column):.2f}"))])
+    return table(["V", "zeros", "products", "over cuSPARSE's tile", "most", "over cuSPARSELt's tile", "most"], rows)
+
+
+def stuning_dl_table_2():
+    tiles = collections.Counter()
+    with lzma.open(DATA / "h200_vendor_choices.jsonl.xz", "rt") as lines:
+        for one in map(json.loads, lines):
+            for name in ("cusparselt chosen", "blocked ell"):
+                tiles[name, vendor_configurations.tiles_of(one["times"][name]["kernels"][0])] += 1
+    rows = [[{"cusparselt chosen": "cuSPARSELt, 2:4", "blocked ell": "cuSPARSE, Blocked-ELL"}[name],
+             " x ".join(map(str, tile[:3])), count] for (name, tile), count in tiles.most_common()]
+    return table(["library", "tile: rows x columns x places", "products"], rows)

@@ -66,7 +66,8 @@ def check_tables(page):
 def check_headings(page):
     headings = re.findall(r"^## (.*)$", page.read_text(), flags=re.MULTILINE)
     for shown in SHOWN[page.stem]:
-        check(any(re.search(rf"\b{shown}[a-z]?\b", heading) for heading in headings), f"{page.name}: nothing of {shown}")
+        named = any(re.search(rf"\b{shown}[a-z]?\b", heading) for heading in headings)
+        check(named, f"{page.name}: nothing of {shown}")
 
 
 def check_links(page):
@@ -96,8 +97,15 @@ def check_pictures(weft, page):
         check(picture in drawn, f"{page.name}: no command of the page draws {picture}")
 
 
+def check_records(path, text):
+    if UPDATE:
+        path.write_text(text)
+    check(path.exists() and path.read_text() == text, f"{path.name} is not what the records say that it is made of")
+
+
 def main(weft, simulator):
     paper_tables.WEFT, paper_tables.SIMULATOR = weft, simulator == "ON"
+    check_records(ROOT / "docs" / "data" / "h200_vendor_tiles.jsonl", paper_tables.nearest_tiles())
     pages = sorted(PAGES.glob("*.md"))
     check(len(pages) > 0, "docs/papers has no page")
     for page in pages:
