@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace weft::report {
 namespace {
@@ -113,6 +114,44 @@ std::vector<std::string> knobs_that_matter(const std::vector<const StoredRecord*
   return names;
 }
 
+struct Ratio {
+  double value = 0;
+  std::string beside;  ///< what is so many times slower
+};
+
+/// The time of what is called `over`, or of dense where nothing is named, over the best time.
+std::optional<Ratio> ratio_over(const ProblemTrials& problem, const std::string& over) {
+  if (over.empty())
+    return problem.speed_up() ? std::optional(Ratio{*problem.speed_up(), problem.dense->name}) : std::nullopt;
+  if (!problem.best_time()) return std::nullopt;
+  const std::vector<Baseline>& all = problem.best->record.baselines;
+  const auto found = std::ranges::find(all, over, &Baseline::name);
+  if (found == all.end()) return std::nullopt;
+  return Ratio{found->microseconds / *problem.best_time(), over};
+}
+
+/// Numbers problems from 1 in the order in which their sizes come, so that several patterns of one product
+/// stand above one another.
+class Numbers {
+ public:
+  double of(const ProblemTrials& problem) {
+    const ProblemSummary& is = problem.summary;
+    const auto key = std::tuple(problem.trials.front()->record.kernel, is.m, is.k, is.n);
+    return static_cast<double>(_numbers.try_emplace(key, _numbers.size() + 1).first->second);
+  }
+
+ private:
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>, std::size_t> _numbers;
+};
+
+/// "V = 64, 75 % zero"
+std::string weights_of(const ProblemTrials& problem) {
+  const bool pattern = problem.summary.kept_of > 0 || problem.summary.group_rows > 0;
+  return fmt::format("{}{:g} % zero", pattern ? family_of(problem) + ", " : "", zeros_of(problem));
+}
+
+constexpr std::string_view in_order = "problem, in the order of the file";
+
 std::string word_of(const std::string& recipe, const std::string& knob, std::int64_t value) {
   const Configuration one{recipe, {{knob, value}}};
   const std::string text = one.text();
@@ -143,7 +182,7 @@ Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems) {
   return chart;
 }
 
-Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems) {
+Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems, const std::string& over) {
   struct Ratios {
     double logarithms = 0;
     int count = 0;
@@ -151,18 +190,18 @@ Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems) {
   std::map<std::string, std::map<double, Ratios>> found;
   std::set<std::string> beside;
   for (const ProblemTrials& problem : problems) {
-    const std::optional<double> ratio = problem.speed_up();
+    const std::optional<Ratio> ratio = ratio_over(problem, over);
     if (!ratio) continue;
     const double zero = zeros_of(problem);
     Ratios& ratios = found[recipe_of(problem)][zero];
-    ratios.logarithms += std::log(*ratio);
+    ratios.logarithms += std::log(ratio->value);
     ++ratios.count;
-    beside.insert(problem.dense->name);
+    beside.insert(ratio->beside);
   }
-  Chart chart{.title = "Speed-up over dense, by sparsity",
+  Chart chart{.title = fmt::format("Speed-up over {}, by sparsity", over.empty() ? "dense" : over),
               .x_label = "share of weights that are zero, %",
               .y_label = fmt::format("time of {} / time of weft", fmt::join(beside, ", ")),
-              .marks = {{1, true, "dense is as fast"}},
+              .marks = {{1, true, fmt::format("{} is as fast", over.empty() ? "dense" : over)}},
               .most_x = 100};
   for (const auto& [recipe, by_sparsity] : found) {
     Series series{recipe, Series::Kind::line, {}};
@@ -172,6 +211,46 @@ Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems) {
     }
     chart.series.push_back(std::move(series));
   }
+  return chart;
+}
+
+Chart speed_up_by_problem(const std::vector<ProblemTrials>& problems, const std::string& over) {
+  Chart chart{.title = fmt::format("Speed-up over {}, by problem", over.empty() ? "dense" : over),
+              .x_label = std::string(in_order),
+              .y_label = {},
+              .marks = {{1, true, fmt::format("{} is as fast", over.empty() ? "dense" : over)}}};
+  Numbers numbers;
+  std::set<std::string> beside;
+  for (const ProblemTrials& problem : problems) {
+    const std::optional<Ratio> ratio = ratio_over(problem, over);
+    if (!ratio) continue;
+    beside.insert(ratio->beside);
+    series_named(chart.series, weights_of(problem))
+        .points.push_back({numbers.of(problem), ratio->value,
+                           fmt::format("{}: {:.2f}x, beside {}", problem.name, ratio->value, ratio->beside)});
+  }
+  chart.y_label = fmt::format("time of {} / time of weft", fmt::join(beside, ", "));
+  thin(chart.series);
+  return chart;
+}
+
+Chart rates_by_problem(const std::vector<ProblemTrials>& problems) {
+  Chart chart{.title = "Operations of stored weights a second",
+              .x_label = std::string(in_order),
+              .y_label = "billion operations a second"};
+  Numbers numbers;
+  for (const ProblemTrials& problem : problems) {
+    const std::optional<double> best = problem.best_time();
+    if (!best) continue;
+    const auto add = [&](const std::string& name, double time) {
+      series_named(chart.series, fmt::format("{}, {}", name, weights_of(problem)))
+          .points.push_back({numbers.of(problem), problem.summary.operations() / time / 1e3,
+                             fmt::format("{}: {} {:.2f} us", problem.name, name, time)});
+    };
+    add("weft", *best);
+    for (const Baseline& other : problem.best->record.baselines) add(other.name, other.microseconds);
+  }
+  thin(chart.series);
   return chart;
 }
 
