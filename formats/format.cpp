@@ -108,7 +108,7 @@ bool formats::keeps_two_of_four(const Format& format) {
   const auto named = std::ranges::find(named_formats(), format.name, &NamedFormat::name);
   if (named == named_formats().end()) return false;
   const WeightMatrix empty =
-      from_coordinates(0, 0, {}, {}, Array(DType::f16, {0}), "a weight without entries");
+      from_coordinates(0, 0, {}, {}, Array(DType::e4m3, {0}), "a weight without entries");
   const SparseTensor packed = named->pack(empty, format);
   return std::ranges::any_of(packed.levels(),
                              [](const Level& level) { return level.kind == LevelKind::n_of_m; });
