@@ -198,16 +198,16 @@ class Operation {
   Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
     const int k = instruction().k;
     const std::int64_t elements = instruction().elements_of_16_bytes();
-    const std::int64_t lanes = 8 * k / elements;  // that point to the rows of a tile of eight columns
+    const std::int64_t pointing = 8 * k / elements;  // that point to the rows of a tile of eight columns
     const bool by_depth = right_by_depth();
     const Expr lane = fragments_.lane();
-    const std::int64_t at_once = lanes == 32 ? 1 : 2;
+    const std::int64_t at_once = pointing == 32 ? 1 : 2;
     const std::int64_t pairs = column_tiles() / at_once;
     const Expr pair = ir::variable(fragments_.column_loop + ".tiles");
     const auto loads = [&](const Expr& first, int tiles) {
       const int registers = instruction().registers_of_right() * tiles;
       // Matrices follow one another along k, then along the columns; lane l points to a row of matrix l / 8.
-      const Expr column = first * 8 + (tiles == 2 ? lane / lanes % 2 * 8 : 0);
+      const Expr column = first * 8 + (tiles == 2 ? lane / pointing % 2 * 8 : 0);
       const Expr place = by_depth ? right_at(begin + lane / 8 * elements % k, column + lane % 8)
                                   : right_at(begin + lane % k, column);
       return ir::execute({fmt::format("ldmatrix_x{}{}", registers, by_depth ? "" : "_trans"),

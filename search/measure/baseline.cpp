@@ -146,7 +146,7 @@ std::vector<Baseline> measure_baselines(TrialProblem& problem, const OutputCheck
   } else if (has_libraries && dense_type_of(problem.output().dtype)) {
     // Libraries add some of what follows a sum for nothing, and none needs less than its product.
     const auto alone = problem.convolution ? problem.images() : problem.product();
-    if (alone)
+    if (alone && dense_type_of(alone->dtype))
       all = of_libraries(*alone, Checker(*alone, options.budget), problem.what.format, device, options,
                          nullptr);
     const bool alone_is_all = problem.what.algorithm.result.kind == Term::Kind::sum;

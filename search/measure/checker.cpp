@@ -19,6 +19,7 @@ double allowed(DenseType arithmetic) {
   switch (arithmetic) {
     case DenseType::f32: return 2e-5;
     case DenseType::tf32:
+    case DenseType::e4m3:
     case DenseType::f16: return 2e-3;
     case DenseType::bf16: return 2e-2;
   }
@@ -89,6 +90,7 @@ std::optional<DenseType> dense_type_of(DType dtype) {
     case DType::f32: return DenseType::f32;
     case DType::f16: return DenseType::f16;
     case DType::bf16: return DenseType::bf16;
+    case DType::e4m3: return DenseType::e4m3;
     default: return std::nullopt;
   }
 }
@@ -162,11 +164,12 @@ Checker::Checker(const Workload& workload, double budget) : all_rows_(workload.m
                                                : spmm_algorithm(part.m, part.k, part.n, workload.dtype);
   const SparseTensor weights = pack(rows_of(workload.matrix, rows_), formats::csr());
   Array b = chosen_b(workload);
-  Array c(workload.dtype, shape_of_part(part));
+  const DType results = algorithm.operands[algorithm.output.operand].dtype;
+  Array c(results, shape_of_part(part));
   Arguments arguments;
   arguments.tensors = {{"B", &b}, {"C", &c}};
   expected_ = reference(algorithm, &weights, arguments);
-  strict_tolerance_ = tolerance(workload.dtype, algorithm.accumulator, longest_row(workload.matrix));
+  strict_tolerance_ = tolerance(results, algorithm.accumulator, longest_row(workload.matrix));
 }
 
 Array Checker::sample_of(const Array& output) const {

@@ -34,8 +34,9 @@ class Checker {
   explicit Checker(const Workload& workload, double budget = 3e7);
 
   /// Compares an output of the workload. `arithmetic` is how the contestant computes and sets what is
-  /// allowed: relative 2e-5 for f32 (transformed convolutions are in that), 2e-3 for tf32 and f16, 2e-2 for
-  /// bf16; `strict` asks in addition that every element is right within the rounding of its sum.
+  /// allowed: relative 2e-5 for f32 (transformed convolutions are in that), 2e-3 for tf32, f16 and e4m3,
+  /// whose results are f16, 2e-2 for bf16; `strict` asks in addition that every element is right within the
+  /// rounding of its sum.
   Check check(const Array& output, DenseType arithmetic, bool strict = false) const;
 
   /// Makes an output that passed the measure for the rows outside the sample.

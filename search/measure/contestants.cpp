@@ -103,6 +103,7 @@ std::optional<Library> opened(const Device& device, std::string& reason) {
 Libraries::Libraries(const Device& device)
     // cuBLAS first: cuDNN finds it loaded, wherever it lies.
     : cublas(opened<Dense>(device, no_cublas)),
+      cublaslt(opened<CublasLt>(device, no_cublaslt)),
       cusparse(opened<Cusparse>(device, no_cusparse)),
       cusparselt(opened<Cusparselt>(device, no_cusparselt)),
       cudnn(opened<Cudnn>(device, no_cudnn)),

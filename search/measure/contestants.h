@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/backends/runtime/libraries/blas.h>
+#include <weft/backends/runtime/libraries/cublaslt.h>
 #include <weft/backends/runtime/libraries/cudnn.h>
 #include <weft/backends/runtime/libraries/cusparse.h>
 #include <weft/backends/runtime/libraries/cusparselt.h>
@@ -62,8 +63,10 @@ struct Libraries {
   explicit Libraries(const Device& device);
 
   // Before the libraries, whose opening writes them.
-  std::string no_cublas, no_cusparse, no_cusparselt, no_cudnn, no_blas, no_onednn;  ///< why one is not there
+  std::string no_cublas, no_cusparse, no_cusparselt, no_cudnn, no_blas, no_onednn,
+      no_cublaslt;  ///< why one is not there
   std::optional<Dense> cublas;
+  std::optional<CublasLt> cublaslt;
   std::optional<Cusparse> cusparse;
   std::optional<Cusparselt> cusparselt;
   std::optional<Cudnn> cudnn;

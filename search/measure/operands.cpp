@@ -75,6 +75,12 @@ std::uint64_t Operands::b() const {
   return uploaded(b_, workload_.b->data(), workload_.b->bytes());
 }
 
+std::uint64_t Operands::b_along_k() const {
+  if (b_along_k_.bytes() > 0) return b_along_k_.address();
+  const Array turned = channels_last(*workload_.b, 1, workload_.problem.k, workload_.problem.n);
+  return uploaded(b_along_k_, turned.data(), turned.bytes());
+}
+
 std::uint64_t Operands::c() const {
   if (c_.bytes() == 0) c_ = DeviceMemory(device_, workload_.empty_output().bytes());
   return c_.address();

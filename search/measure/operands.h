@@ -23,6 +23,7 @@ class Operands {
   std::uint64_t row_begin() const;  ///< CSR: 32-bit offsets
   std::uint64_t column() const;     ///< CSR: 32-bit columns
   std::uint64_t values() const;     ///< CSR
+  std::uint64_t b_along_k() const;  ///< [n, k]; products only
   /// The same with channels last; convolutions only.
   std::uint64_t dense_weights_channels_last() const;
   std::uint64_t b_channels_last() const;
@@ -36,7 +37,7 @@ class Operands {
 
   Device device_;
   const Workload& workload_;
-  mutable DeviceMemory dense_, b_, c_, row_begin_, column_, values_, dense_last_, b_last_;
+  mutable DeviceMemory dense_, b_, c_, row_begin_, column_, values_, dense_last_, b_last_, b_along_k_;
 };
 
 /// Images [b, c, y, x] in a layout, and back; elements are copied bit for bit. Of four dimensions.

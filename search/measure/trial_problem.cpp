@@ -92,7 +92,9 @@ std::optional<Workload> TrialProblem::product() const {
   const Array& b = tensors.at(loops.dense);
   const std::size_t dense = dense_operand(what.algorithm);
   const bool across = begins_with_columns(what.algorithm, factor_of(what.algorithm, dense));
-  const bool plain_type = b.dtype() == output().dtype && what.algorithm.operands[dense].strides.empty();
+  const DType factors = b.dtype();
+  const DType results = is_float_of_a_byte(factors) ? DType::f16 : factors;
+  const bool plain_type = results == output().dtype && what.algorithm.operands[dense].strides.empty();
   std::vector<std::int64_t> shape{what.matrix->columns, columns};
   if (across) std::ranges::reverse(shape);
   if (!plain_type || b.shape() != shape) return std::nullopt;
@@ -101,8 +103,8 @@ std::optional<Workload> TrialProblem::product() const {
   workload.problem.m = what.matrix->rows;
   workload.problem.k = what.matrix->columns;
   workload.problem.n = columns;
-  workload.algorithm = spmm_algorithm(workload.problem.m, workload.problem.k, columns, output().dtype);
-  workload.dtype = output().dtype;
+  workload.algorithm = spmm_algorithm(workload.problem.m, workload.problem.k, columns, factors);
+  workload.dtype = factors;
   workload.matrix = *what.matrix;
   workload.source = what.matrix->origin;
   // Libraries multiply either as fast as the other.

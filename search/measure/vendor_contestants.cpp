@@ -17,6 +17,7 @@ const char* name_of_arithmetic(DenseType type) {
     case DenseType::tf32: return "tf32";
     case DenseType::f16: return "f16";
     case DenseType::bf16: return "bf16";
+    case DenseType::e4m3: return "e4m3";
   }
   throw InternalError("a DenseType without a name");
 }
@@ -46,6 +47,15 @@ Variant cublas_variant(const Dense& cublas, DenseType type) {
               cublas.multiply(product, a, b, c, stream);
             });
           }};
+}
+
+Variant cublaslt_variant(const CublasLt& cublaslt, int kernel) {
+  return library_variant(
+      fmt::format("its kernel {}", kernel + 1), [&cublaslt, kernel](const Operands& operands) {
+        const SuiteProblem& p = operands.workload().problem;
+        return cublaslt.prepare({p.m, p.n, p.k, operands.dense_weights(), operands.b_along_k(), operands.c()},
+                                kernel);
+      });
 }
 
 Variant cusparse_variant(const Cusparse& cusparse, DenseType type, std::string_view algorithm) {
@@ -93,12 +103,22 @@ Variant blocked_ell_variant(const Cusparse& cusparse, DenseType type) {
 Variant two_of_four_variant(const Cusparselt& cusparselt, DenseType type, std::string_view algorithm) {
   return library_variant(std::string(algorithm), [&cusparselt, type, algorithm](const Operands& operands) {
     const SuiteProblem& p = operands.workload().problem;
-    return cusparselt.prepare({p.m, p.n, p.k, type, operands.dense_weights(), operands.b(), operands.c()},
-                              algorithm);
+    const std::uint64_t b = type == DenseType::e4m3 ? operands.b_along_k() : operands.b();
+    return cusparselt.prepare({p.m, p.n, p.k, type, operands.dense_weights(), b, operands.c()}, algorithm);
   });
 }
 
+Contestant dense_of_bytes(const Libraries& libraries) {
+  Contestant contestant{"cuBLASLt e4m3", ContestantKind::dense, DenseType::e4m3};
+  contestant.absent = libraries.no_cublaslt;
+  if (!libraries.cublaslt) return contestant;
+  for (int kernel = 0; kernel < CublasLt::most_kernels; ++kernel)
+    contestant.variants.push_back(cublaslt_variant(*libraries.cublaslt, kernel));
+  return contestant;
+}
+
 Contestant dense_contestant(const Suite& suite, const Libraries& libraries, DenseType type) {
+  if (type == DenseType::e4m3 && !suite.is_convolution()) return dense_of_bytes(libraries);
   Contestant contestant;
   contestant.kind = ContestantKind::dense;
   contestant.arithmetic = type;
@@ -216,12 +236,14 @@ std::vector<Contestant> vendor_contestants(const Suite& suite, const Libraries& 
     all.front().own_weights = with_dense_weights;
     all.push_back(std::move(pruned));
     if (suite.is_convolution() || suite.dtype == DType::f32) return all;
-    if (suite.is_grouped()) all.push_back(blocked_ell_contestant(libraries, arithmetic));
+    if (suite.is_grouped() && arithmetic != DenseType::e4m3)
+      all.push_back(blocked_ell_contestant(libraries, arithmetic));
     all.push_back(two_of_four_contestant(libraries, arithmetic));
     return all;
   }
   if (arithmetic == DenseType::f32) all.push_back(dense_contestant(suite, libraries, DenseType::tf32));
-  if (!suite.is_convolution()) all.push_back(csr_contestant(libraries, arithmetic));
+  if (!suite.is_convolution() && arithmetic != DenseType::e4m3)
+    all.push_back(csr_contestant(libraries, arithmetic));
   return all;
 }
 

@@ -110,7 +110,7 @@ GroupLimits pair_limits(const Workload& workload, const Ceilings& ceilings) {
 }  // namespace
 
 Array Workload::empty_output() const {
-  return Array(dtype, shape_of(algorithm, "C"));
+  return Array(algorithm.operands[algorithm.output.operand].dtype, shape_of(algorithm, "C"));
 }
 
 double Workload::operations() const {
@@ -119,8 +119,10 @@ double Workload::operations() const {
 
 double Workload::bytes() const {
   const std::vector<std::int64_t> output = shape_of(algorithm, "C");
-  const auto elements = static_cast<double>(matrix.stored() + b->size() + element_count(output, "output"));
-  return elements * static_cast<double>(size_of(dtype));
+  const auto factors = static_cast<double>(matrix.stored() + b->size());
+  const DType results = algorithm.operands[algorithm.output.operand].dtype;
+  return factors * static_cast<double>(size_of(dtype)) +
+         static_cast<double>(element_count(output, "output")) * static_cast<double>(size_of(results));
 }
 
 Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real) {

@@ -67,7 +67,7 @@ class Product {
 /// The fastest of the device's libraries that is right; where none is, one that is wrong.
 std::optional<DenseTime> time_library(const Device& device, const Problem& problem) {
   const auto type = dense_type_of(problem.weights->dtype());
-  if (!is_plain_product(problem.algorithm) || !type) return std::nullopt;
+  if (!is_plain_product(problem.algorithm) || !type || type == DenseType::e4m3) return std::nullopt;
   std::vector<std::pair<std::string, Multiply>> libraries;
   if (const auto cublas = Dense::open(device))
     libraries.emplace_back(

@@ -70,8 +70,8 @@ constexpr float alpha = 1;
 constexpr float beta = 0;
 
 void check_type(DenseType type) {
-  if (type != DenseType::f16 && type != DenseType::bf16)
-    throw UserError("multiplying 2:4 weights with cuSPARSELt", "another type", "f16 or bf16");
+  if (type != DenseType::f16 && type != DenseType::bf16 && type != DenseType::e4m3)
+    throw UserError("multiplying 2:4 weights with cuSPARSELt", "another type", "f16, bf16 or e4m3");
 }
 
 /// 800 is 0.8.0 and 1000 is 0.10.0; since version 1 the major number stands before four digits.
@@ -112,7 +112,8 @@ struct PreparedProduct {
 
   void describe(const std::string& doing) {
     constexpr std::uint32_t alignment = 16;
-    constexpr int row_major = 2, half_kept = 0, plain = 0, compute_f32 = 2, default_algorithm = 0;
+    constexpr int column_major = 1, row_major = 2, half_kept = 0, plain = 0, compute_f32 = 2,
+                  default_algorithm = 0;
     const EntryPoints& api = library->api;
     const Handle* handle = &library->handle;
     const auto check = [&](Status status) { library->check(status, doing); };
@@ -120,9 +121,12 @@ struct PreparedProduct {
     const auto [m, n, k] = std::array{problem.m, problem.n, problem.k};
     check(api.describe_structured(handle, &a, m, k, k, alignment, type, row_major, half_kept));
     matrices = 1;
-    check(api.describe_dense(handle, &b, k, n, n, alignment, type, row_major));
+    const bool of_bytes = problem.type == DenseType::e4m3;
+    const int result = of_bytes ? data_code(DenseType::f16) : type;
+    check(api.describe_dense(handle, &b, k, n, of_bytes ? k : n, alignment, type,
+                             of_bytes ? column_major : row_major));
     matrices = 2;
-    check(api.describe_dense(handle, &c, m, n, n, alignment, type, row_major));
+    check(api.describe_dense(handle, &c, m, n, n, alignment, result, row_major));
     matrices = 3;
     check(api.describe_matmul(handle, &matmul, plain, plain, &a, &b, &c, &c, compute_f32));
     check(api.select(handle, &selection, &matmul, default_algorithm));

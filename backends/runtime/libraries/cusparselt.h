@@ -15,13 +15,13 @@
 
 namespace weft {
 
-/// C = A B, all row-major, at device addresses. A is M x K with zeros in place; of every four neighbouring
-/// elements of a row at most two are not zero.
+/// C = A B, all row-major, at device addresses; of e4m3 B is stored as [N, K], and C is f16. A is M x K with
+/// zeros in place; of every four neighbouring elements of a row at most two are not zero.
 struct TwoOfFourProduct {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  DenseType type = DenseType::f16;  ///< f16 or bf16; sums are f32
+  DenseType type = DenseType::f16;  ///< f16, bf16 or e4m3; sums are f32
   std::uint64_t a = 0;              ///< read while preparing only
   std::uint64_t b = 0;
   std::uint64_t c = 0;

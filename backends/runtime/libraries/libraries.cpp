@@ -33,6 +33,9 @@ int compute_code(DenseType type) {
 }
 
 void check_extents(const DenseProblem& problem) {
+  if (problem.type == DenseType::e4m3)
+    throw UserError("multiplying dense matrices with cuBLAS", "e4m3",
+                    "f32, f16 or bf16; cuBLASLt takes e4m3");
   for (const std::int64_t extent : {problem.m, problem.n, problem.k}) {
     if (extent >= 1 && extent <= std::numeric_limits<int>::max()) continue;
     throw UserError("multiplying dense matrices with cuBLAS",

@@ -16,12 +16,14 @@ namespace weft {
 // g++ 12 counts the enumerators of a scoped enumeration as shadowing weft::f32 and weft::f16.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-/// Element type of the operands; sums are f32 throughout, and the result has the operands' type.
+/// Element type of the operands; sums are f32 throughout, and the result has the operands' type, f16 where
+/// that is e4m3.
 enum class DenseType : std::uint8_t {
   f32,   ///< exact f32 products: no tensor cores, no split arithmetic
   tf32,  ///< f32 in memory, rounded to TF32 in the tensor cores
   f16,
   bf16,
+  e4m3,  ///< by cuBLASLt and cuSPARSELt alone
 };
 #pragma GCC diagnostic pop
 

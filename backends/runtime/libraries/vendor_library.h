@@ -100,7 +100,12 @@ inline std::string dotted_version(std::int64_t major, std::int64_t minor, std::i
 
 /// cudaDataType_t of the elements.
 inline int data_code(DenseType type) {
-  return type == DenseType::f16 ? 2 : type == DenseType::bf16 ? 14 : 0;
+  switch (type) {
+    case DenseType::f16: return 2;
+    case DenseType::bf16: return 14;
+    case DenseType::e4m3: return 28;
+    default: return 0;
+  }
 }
 
 /// A device address as these libraries take it.
