@@ -21,7 +21,7 @@ bool begins_with_columns(const Algorithm& algorithm, const TensorAccess& access)
 Record::Problem recorded_problem(const Algorithm& algorithm, const WeightMatrix& weights,
                                  std::int64_t width) {
   Record::Problem problem;
-  const DType dtype = algorithm.operands[algorithm.output.operand].dtype;
+  const DType dtype = algorithm.operands[algorithm.factors.front().operand].dtype;
   problem.sizes = {{"M", weights.rows}, {"K", weights.columns}, {"N", width}};
   problem.words = {{"dtype", std::string(name_of(dtype))},
                    {"acc", std::string(name_of(algorithm.accumulator))},

@@ -189,6 +189,31 @@ TEST(SparseTensorCores, OtherHalves) {
     expect_exact(product({70, 150, 72}, formats::v_n_m({.rows = 64}), target, {.tile_n = 64}, DType::bf16));
 }
 
+/// X [n, k] of bytes as it lies and as a launch brings it, along k and in whole runs of 16; two words have
+/// the codes of a lane.
+TEST(SparseTensorCores, BytesLieAlongTheSum) {
+  const auto linear = [](const Size& size, const std::string& target, DType dtype, ProductLayout layout,
+                         const ShflBwKnobs& knobs = {}) {
+    const Format format = formats::n_m();
+    return v_n_m(spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, {}, layout),
+                 packed(whole_numbers(size.rows, size.depth, format, dtype), format), target_named(target),
+                 knobs);
+  };
+  for (const std::string target : {"sm_89", "sm_90a"}) {
+    SCOPED_TRACE(target);
+    expect_exact(linear({150, 272, 40}, target, DType::e4m3, ProductLayout::nk));
+    expect_exact(linear({70, 130, 72}, target, DType::e5m2, ProductLayout::nk, {.tile_n = 64}));
+    expect_exact(linear({64, 300, 9}, target, DType::e4m3, ProductLayout::kn));
+    expect_exact(linear({129, 144, 1}, target, DType::e4m3, ProductLayout::nk));
+    expect_exact(linear({80, 520, 17}, target, DType::e4m3, ProductLayout::nk, {.tile_k = 256}));
+    expect_exact(linear({80, 520, 17}, target, DType::e4m3, ProductLayout::nk, {.tile_k = 64, .groups = 2}));
+  }
+  EXPECT_TRUE(uses(linear({64, 128, 64}, "sm_90a", DType::e4m3, ProductLayout::nk), "wgmma_sp_m64n64k64"));
+  EXPECT_TRUE(uses(linear({64, 128, 64}, "sm_89", DType::e4m3, ProductLayout::nk), "mma_sp_m16n8k64"));
+  // Without such tensor cores, and for formats that list columns, other recipes have a schedule.
+  EXPECT_FALSE(uses(linear({64, 128, 64}, "sm_80", DType::e4m3, ProductLayout::nk), "tensorize"));
+}
+
 TEST(SparseTensorCores, Epilogues) {
   for (const char* target : {"sm_80", "sm_90a"}) {
     for (const Epilogue& epilogue :

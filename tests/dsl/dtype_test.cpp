@@ -153,6 +153,60 @@ TEST(Bf16, KnownValues) {
   EXPECT_EQ(bf16(std::numeric_limits<float>::max()).bits, 0x7F80);
 }
 
+/// The finite numbers of a type of a byte from 0 on, by its bits of mantissa and the bias of its exponent.
+std::vector<double> numbers_of(int mantissa, int bias, int largest) {
+  std::vector<double> numbers;
+  for (int bits = 0; bits <= largest; ++bits) {
+    const int exponent = bits >> mantissa, fraction = bits & ((1 << mantissa) - 1);
+    numbers.push_back(exponent == 0 ? std::ldexp(fraction, 1 - bias - mantissa)
+                                    : std::ldexp(fraction + (1 << mantissa), exponent - bias - mantissa));
+  }
+  return numbers;
+}
+
+/// To the nearest, to the even one of two, and to the largest from beyond it.
+template <class T>
+void rounds_to_one_of(const std::vector<double>& numbers) {
+  std::mt19937 random(7);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<float>(numbers[i]);
+    ASSERT_EQ(T(number).bits, i);
+    ASSERT_EQ(static_cast<double>(static_cast<float>(T(-number))), -numbers[i]);
+    if (i + 1 == numbers.size()) break;
+    const auto tie = static_cast<float>((numbers[i] + numbers[i + 1]) / 2);
+    ASSERT_EQ(T(tie).bits, i % 2 == 0 ? i : i + 1) << tie;
+    for (const float near : {std::nextafter(tie, 0.0F), std::nextafter(tie, 1e30F)}) values.push_back(near);
+  }
+  for (int i = 0; i < 100'000; ++i) {
+    const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(random()) & 0x7FFFFFFFU);
+    if (!std::isnan(value)) values.push_back(value);
+  }
+  for (const float value : values) {
+    const auto above = std::ranges::lower_bound(numbers, static_cast<double>(value));
+    const auto place = static_cast<std::size_t>(above - numbers.begin());
+    std::size_t nearest = std::min(place, numbers.size() - 1);
+    if (place > 0 && place < numbers.size() &&
+        static_cast<double>(value) - numbers[place - 1] < numbers[place] - static_cast<double>(value))
+      nearest = place - 1;
+    ASSERT_EQ(T(value).bits, nearest) << std::hexfloat << value;
+  }
+  EXPECT_EQ(T(std::numeric_limits<float>::infinity()).bits, numbers.size() - 1);
+  EXPECT_EQ(T(-std::numeric_limits<float>::max()).bits, 0x80 + numbers.size() - 1);
+  EXPECT_TRUE(std::isnan(static_cast<float>(T(std::numeric_limits<float>::quiet_NaN()))));
+}
+
+TEST(E4m3, RoundsToOneOfItsNumbers) {
+  rounds_to_one_of<e4m3>(numbers_of(3, 7, 0x7E));
+  EXPECT_EQ(static_cast<float>(e4m3(1000.0F)), 448.0F);
+}
+TEST(E5m2, RoundsToOneOfItsNumbers) {
+  rounds_to_one_of<e5m2>(numbers_of(2, 15, 0x7B));
+  e5m2 infinity;
+  infinity.bits = 0xFC;
+  EXPECT_EQ(static_cast<float>(infinity), -std::numeric_limits<float>::infinity());
+}
+
 TEST(DType, NamesGoBothWays) {
   for (int i = 0; i <= static_cast<int>(DType::boolean); ++i) {
     const auto dtype = static_cast<DType>(i);

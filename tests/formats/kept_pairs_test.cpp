@@ -52,6 +52,18 @@ TEST(KeptPairs, GiveBackEveryOddShapeAtEverySize) {
   }
 }
 
+/// Lines of 128 bytes have twice as many places where an element has one.
+TEST(KeptPairs, BytesFillLonger) {
+  const Format format = formats::n_m({.rows = 64, .places = 256});
+  for (const DType type : {DType::e4m3, DType::e5m2}) {
+    const WeightMatrix weights = fitted(random_matrix(70, 523, 0.7, 4, type), format);
+    const SparseTensor tensor = pack(weights, format);
+    EXPECT_THAT(tensor.array("values").shape(), ElementsAre(6, 64, 128));
+    EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights)));
+  }
+  EXPECT_THROW(pack(fitted(random_matrix(70, 523, 0.7, 4, DType::f16), formats::n_m()), format), UserError);
+}
+
 /// Fours of columns of which each row has two: a full row has half of them to itself, and of one weight in
 /// ten, at any places, nearly all columns find three others.
 TEST(ColumnQuads, HoldAnyWeightsInFewFours) {

@@ -180,7 +180,7 @@ class OtherProgram {
     layer.rows = dice_.between(1, 70);
     layer.columns = dice_.between(1, 90);
     layer.sparsity = dice_.any_of({0.0, 0.5, 0.9, 1.0});
-    layer.dtype = dice_.any_of({DType::f32, DType::f16, DType::bf16, DType::f64});
+    layer.dtype = dice_.any_of({DType::f32, DType::f16, DType::bf16, DType::f64, DType::e4m3});
     layer.seed = dice_.bits();
     return synthetic_layer(layer);
   }

@@ -15,8 +15,8 @@ class Maker {
   RandomAlgorithm make() {
     algorithm_.name = name({"f", "g", "linear", "spmm"});
     make_indices();
-    const DType dtype =
-        dice_.any_of({DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::f64});
+    const DType dtype = dice_.any_of(
+        {DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::f64, DType::e4m3, DType::e5m2});
     algorithm_.accumulator = accumulator_of(dtype);
     const bool sparse = dice_.chance(75);
     make_weights(dtype, sparse);

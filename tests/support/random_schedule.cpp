@@ -68,7 +68,8 @@ std::string RandomProblem::text() const {
 }
 
 RandomProblem random_problem(std::mt19937_64& random) {
-  static const std::vector<DType> dtypes{DType::f32, DType::f32, DType::f16, DType::bf16};
+  static const std::vector<DType> dtypes{DType::f32,  DType::f32,  DType::f16,
+                                         DType::bf16, DType::e4m3, DType::e5m2};
   const DType dtype = any_of(random, dtypes);
   RandomProblem problem;
   WeightMatrix& matrix = problem.matrix;
