@@ -400,9 +400,9 @@ class Check {
 
   void check_element_types() const {
     for (const Operand& operand : algorithm_.operands) {
-      if (is_float(operand.dtype)) continue;
+      if (is_factor(operand.dtype)) continue;
       refuse("tensor " + operand.name + " has an element type that weft does not compute with",
-             std::string(name_of(operand.dtype)), "f16, bf16, f32, f64, e4m3, e5m2");
+             std::string(name_of(operand.dtype)), "f16, bf16, f32, f64, e4m3, e5m2, i8");
     }
     const DType factor = operand(algorithm_.factors[0]).dtype;
     const DType other = operand(algorithm_.factors[1]).dtype;
@@ -412,7 +412,7 @@ class Check {
     const DType output = operand(algorithm_.output).dtype;
     if (!output_fits_factors(output, factor))
       refuse("the output's element type is neither the factors' nor f32", std::string(name_of(output)),
-             std::string(name_of(factor)) + (is_float_of_a_byte(factor) ? ", f16, bf16 or f32" : " or f32"));
+             std::string(name_of(factor)) + (is_factor_of_a_byte(factor) ? ", f16, bf16 or f32" : " or f32"));
     if (algorithm_.accumulator != accumulator_of(factor))
       refuse("the sum runs in an element type that does not belong to its factors",
              std::string(name_of(algorithm_.accumulator)), std::string(name_of(accumulator_of(factor))));

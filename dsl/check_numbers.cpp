@@ -22,6 +22,7 @@ Range range_of(DType dtype) {
     case DType::bf16: return {std::ldexp(1.0, -133), std::ldexp(255.0, 120)};
     case DType::e4m3: return {std::ldexp(1.0, -9), 448};
     case DType::e5m2: return {std::ldexp(1.0, -16), 57344};
+    case DType::i8: return {1, 127};
     case DType::f64: return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()};
     default: return {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()};
   }

@@ -99,6 +99,9 @@ struct e5m2 {
 
 using f32 = float;
 using f64 = double;
+/// Products of these are summed as integers where tensor cores do it, and in f32 elsewhere: sums below 2^24
+/// are the same.
+using i8 = std::int8_t;
 
 namespace detail {
 
@@ -143,6 +146,13 @@ constexpr bool is_float(DType dtype) {
 constexpr bool is_float_of_a_byte(DType dtype) {
   return dtype == DType::e4m3 || dtype == DType::e5m2;
 }
+/// What products are made of: floating types and i8.
+constexpr bool is_factor(DType dtype) {
+  return is_float(dtype) || dtype == DType::i8;
+}
+constexpr bool is_factor_of_a_byte(DType dtype) {
+  return is_float_of_a_byte(dtype) || dtype == DType::i8;
+}
 constexpr bool is_signed_integer(DType dtype) {
   return dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
 }
@@ -152,11 +162,12 @@ constexpr DType accumulator_of(DType dtype) {
   return dtype == DType::f64 ? DType::f64 : DType::f32;
 }
 
-/// Whether a sum of products of `factors` may be stored as `output`: as their own type, as f32, and of 8-bit
-/// floating types as f16 and bf16 too.
+/// Whether a sum of products of `factors` may be stored as `output`: as their own floating type, as f32, and
+/// of 8-bit types as f16 and bf16 too.
 constexpr bool output_fits_factors(DType output, DType factors) {
   const bool is_16_bit = output == DType::f16 || output == DType::bf16;
-  return output == factors || output == DType::f32 || (is_float_of_a_byte(factors) && is_16_bit);
+  return (output == factors && is_float(factors)) || output == DType::f32 ||
+         (is_factor_of_a_byte(factors) && is_16_bit);
 }
 
 /// "f32", "bf16", "i64", "bool": the spelling used in messages, flags and files of our own.

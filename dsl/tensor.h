@@ -47,16 +47,17 @@ constexpr Storage dense(detail::DenseWord) {
 
 /// The element types that weft computes with.
 template <class T>
-concept ComputableElement = std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, f32> ||
-                            std::same_as<T, f64> || std::same_as<T, e4m3> || std::same_as<T, e5m2>;
+concept ComputableElement =
+    std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, f32> || std::same_as<T, f64> ||
+    std::same_as<T, e4m3> || std::same_as<T, e5m2> || std::same_as<T, i8>;
 
 class Assignment;
 
 namespace detail {
 
-#define WEFT_NO_ELEMENT(holds, found)                                                                   \
-  static_assert(!(holds),                                                                               \
-                "weft: an element type is not one of f16, bf16, f32, f64, e4m3 and e5m2; found: " found \
+#define WEFT_NO_ELEMENT(holds, found)                                                                       \
+  static_assert(!(holds),                                                                                   \
+                "weft: an element type is not one of f16, bf16, f32, f64, e4m3, e5m2 and i8; found: " found \
                 "; accepted: one of these, such as Tensor<f32, 2>")
 /// A sentence for each type that somebody may want to compute with; one for all tensors of that type.
 template <class Element>
@@ -70,7 +71,7 @@ constexpr void check_element() {
   constexpr std::size_t size = sizeof(std::conditional_t<left_out, bool, Element>);
   WEFT_NO_ELEMENT(left_out, "none");
   WEFT_NO_ELEMENT(boolean, "bool");
-  WEFT_NO_ELEMENT(integer && size == 1, "an 8-bit integer");
+  WEFT_NO_ELEMENT(integer && size == 1 && !computable, "an 8-bit integer other than i8");
   WEFT_NO_ELEMENT(integer && size == 2, "a 16-bit integer");
   WEFT_NO_ELEMENT(integer && size == 4, "a 32-bit integer");
   WEFT_NO_ELEMENT(integer && size == 8, "a 64-bit integer");

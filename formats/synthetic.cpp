@@ -56,8 +56,8 @@ void check_layer(const SyntheticLayer& layer) {
     refuse("sparsity", fmt::format("{}", layer.sparsity), "0 to 1" + as_share(layer.sparsity));
   if (layer.row_spread && !is_between(*layer.row_spread, 0, 10))
     refuse("row_spread", fmt::format("{}", *layer.row_spread), "0 to 10");
-  if (!is_float(layer.dtype))
-    refuse("dtype", std::string(name_of(layer.dtype)), "f16, bf16, f32, f64, e4m3, e5m2");
+  if (!is_factor(layer.dtype))
+    refuse("dtype", std::string(name_of(layer.dtype)), "f16, bf16, f32, f64, e4m3, e5m2, i8");
 }
 
 /// e^x with products alone, to about x*x/2^17 of itself: the same bits everywhere, which libraries do not

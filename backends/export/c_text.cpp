@@ -96,6 +96,7 @@ std::string c_product(const std::vector<Extent>& extents) {
 std::string_view c_type(DType dtype) {
   return dtype == DType::f32   ? "float"
          : dtype == DType::f64 ? "double"
+         : dtype == DType::i8  ? "int8_t"
          : size_of(dtype) == 1 ? "uint8_t"
                                : "uint16_t";
 }

@@ -16,6 +16,7 @@ std::string_view scalar_type(DType dtype) {
     case DType::bf16: return "BFloat16";
     case DType::e4m3: return "Float8_e4m3fn";
     case DType::e5m2: return "Float8_e5m2";
+    case DType::i8: return "Char";
     case DType::f64: return "Double";
     default: return "Float";
   }

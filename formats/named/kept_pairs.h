@@ -9,8 +9,8 @@
 namespace weft::named {
 
 inline constexpr FormatParameter slots_parameter{
-    "k", "a power of two from 64 to 128, or 256 of elements of a byte", "64",
-    "gathered columns of a block of values"};
+    "k", "a power of two from 64 to 128", "64",
+    "gathered columns of a block of values; 256 too where an element has a byte"};
 inline constexpr std::int64_t usual_rows_of_pairs = 128;
 /// Those of formats whose groups have 128 rows where V is left out.
 inline constexpr std::array<FormatParameter, 2> pair_parameters{{

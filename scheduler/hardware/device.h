@@ -36,7 +36,7 @@ constexpr bool is_half(DType dtype) {
 }
 /// These, and those of a byte.
 constexpr bool is_of_tensor_cores(DType dtype) {
-  return is_half(dtype) || is_float_of_a_byte(dtype);
+  return is_half(dtype) || is_factor_of_a_byte(dtype);
 }
 
 /// Those of an H200.

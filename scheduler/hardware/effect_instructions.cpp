@@ -46,20 +46,20 @@ Instruction load_matrices(int count, bool transposed) {
 
 /// Behind its factors, an instruction with two of four has the codes and, as argument 0, the selector.
 Instruction multiply_of_warp(const TensorInstruction& tensor) {
-  const std::string_view type = name_of(tensor.operands);
+  const std::string_view type = tensor.operand_in_ptx(), sums = tensor.sums_in_ptx();
   const int left = tensor.registers_of_left();
   const int right = tensor.registers_of_right();
   const int inputs = left + right + (tensor.two_of_four ? 1 : 0);
   Instruction row = effect(
       tensor.executed, tensor.lowest_sm, std::vector<DType>(static_cast<std::size_t>(inputs), DType::i32),
-      fmt::format("mma{}.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {}, {}, {}, {}{};",
-                  tensor.two_of_four ? ".sp::ordered_metadata" : "", tensor.k, type, type, numbered(0, 4),
-                  numbered(4, left), numbered(4 + left, right), numbered(0, 4),
+      fmt::format("mma{}.sync.aligned.m16n8k{}.row.col.{}.{}.{}.{} {}, {}, {}, {}{};",
+                  tensor.two_of_four ? ".sp::ordered_metadata" : "", tensor.k, sums, type, type, sums,
+                  numbered(0, 4), numbered(4, left), numbered(4 + left, right), numbered(0, 4),
                   tensor.two_of_four ? fmt::format(", ${}, #0", 4 + left + right) : ""),
-      DType::f32, 4);
+      tensor.sums(), 4);
   row.reads_results = true;
   if (tensor.two_of_four) row.ptx_version = "8.5";
-  if (tensor.only_by_depth() && !tensor.two_of_four) row.ptx_version = "8.4";
+  if (is_float_of_a_byte(tensor.operands) && !tensor.two_of_four) row.ptx_version = "8.4";
   row.only_registers = true;
   return row;
 }
@@ -71,7 +71,7 @@ Instruction multiply_of_warp(const TensorInstruction& tensor) {
 Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
   const int results = tensor.n / 2;
   const int codes = tensor.two_of_four ? 1 : 0;
-  const std::string_view type = name_of(tensor.operands);
+  const std::string_view type = tensor.operand_in_ptx();
   const auto descriptor = [&](const char* which, int first) {
     return fmt::format("bfe.u32 low, ${}, 4, 14; or.b32 low, low, ${}; mov.b64 {}, {{low, ${}}}; ", first,
                        first + 1, which, first + 2);
@@ -80,12 +80,13 @@ Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
   Instruction row = effect(
       tensor.executed, 90, std::vector<DType>(static_cast<std::size_t>(6 + codes), DType::i32),
       fmt::format("{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
-                  "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {}, left, right{}, add, 1, 1{}; }}",
+                  "wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{} {}, left, right{}, add{}{}; }}",
                   descriptor("left", results + codes), descriptor("right", results + codes + 3),
-                  tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, type, type, numbered(0, results),
+                  tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, tensor.sums_in_ptx(), type, type,
+                  numbered(0, results),
                   tensor.two_of_four ? fmt::format(", ${}, #{}", results, either_way ? 7 : 6) : "",
-                  either_way ? ", 0, #6" : ""),
-      DType::f32, results);
+                  is_float(tensor.operands) ? ", 1, 1" : "", either_way ? ", 0, #6" : ""),
+      tensor.sums(), results);
   row.reads_results = true;
   return row;
 }
@@ -103,9 +104,11 @@ void add_multiplications(std::vector<Instruction>& rows) {
   for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, false));
   for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, true));
   // Nothing but an order: who uses the accumulators comes after.
-  Instruction hold = effect("hold_accumulators", 0, {}, "", DType::f32);
-  hold.reads_results = true;
-  rows.push_back(std::move(hold));
+  for (const DType sums : {DType::f32, DType::i32}) {
+    Instruction hold = effect(sums == DType::f32 ? "hold_accumulators" : "hold_integers", 0, {}, "", sums);
+    hold.reads_results = true;
+    rows.push_back(std::move(hold));
+  }
   rows.push_back(effect("wgmma_fence", 90, {}, "wgmma.fence.sync.aligned;"));
   rows.push_back(effect("wgmma_commit", 90, {}, "wgmma.commit_group.sync.aligned;"));
   rows.push_back(effect("wgmma_wait", 90, {DType::i32}, "wgmma.wait_group.sync.aligned #0;"));

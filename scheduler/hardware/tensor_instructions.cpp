@@ -26,17 +26,19 @@ struct Table {
       rows.push_back(
           {"mma_sp_m16n8k32", 16, 8, 32, type, 1, TensorOperands::registers, 80, false, executed, true});
     }
-    for (const DType type : {e4m3, e5m2}) {
+    for (const DType type : {e4m3, e5m2, i8}) {
       for (const bool sparse : {false, true}) {
         const int k = sparse ? 64 : 32;
         const std::string& name = names.emplace_back(fmt::format("mma{}_m16n8k{}", sparse ? "_sp" : "", k));
         const std::string& executed = names.emplace_back(fmt::format("{}_{}", name, name_of(type)));
-        rows.push_back({name, 16, 8, k, type, 1, TensorOperands::registers, 89, false, executed, sparse});
+        const int lowest_sm = type == i8 ? 80 : 89;
+        rows.push_back(
+            {name, 16, 8, k, type, 1, TensorOperands::registers, lowest_sm, false, executed, sparse});
       }
     }
     for (const bool sparse : {false, true}) {
       for (int n = 16; n <= 256; n *= 2) add_warpgroups(n, sparse, 32, {f16, bf16});
-      for (int n = 16; n <= 256; n *= 2) add_warpgroups(n, sparse, 64, {e4m3, e5m2});
+      for (int n = 16; n <= 256; n *= 2) add_warpgroups(n, sparse, 64, {e4m3, e5m2, i8});
     }
     rows.push_back({"swmma_m16n16k16", 16, 16, 16, f16, 1, TensorOperands::blocks, simulated_only, false,
                     "swmma_mma_16"});

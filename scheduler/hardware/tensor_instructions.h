@@ -16,9 +16,9 @@ enum class TensorOperands : std::uint8_t {
   blocks,     ///< both in global memory: a block of hb_ell, sparse or dense, and the tile of rows below it
 };
 
-/// One row: accumulator[m, n] += left[m, k] * right[k, n], sums in f32. The m x n accumulators lie in the
-/// registers of `warps` warps, 16 rows each, as m16n8 fragments: of eight columns from 8 j on, lane
-/// 4 r + c has columns 2 c and 2 c + 1 of rows r and r + 8.
+/// One row: accumulator[m, n] += left[m, k] * right[k, n], sums in f32, of i8 in i32. The m x n accumulators
+/// lie in the registers of `warps` warps, 16 rows each, as m16n8 fragments: of eight columns from 8 j on,
+/// lane 4 r + c has columns 2 c and 2 c + 1 of rows r and r + 8.
 struct TensorInstruction {
   std::string_view name;  ///< "mma_m16n8k16": what .tensorize() takes
   int m = 0, n = 0, k = 0;
@@ -36,6 +36,10 @@ struct TensorInstruction {
 
   /// Elements of a row of the left factor.
   constexpr int kept() const { return two_of_four ? k / 2 : k; }
+  constexpr DType sums() const { return operands == DType::i8 ? DType::i32 : DType::f32; }
+  /// As PTX calls it.
+  std::string_view operand_in_ptx() const { return operands == DType::i8 ? "s8" : name_of(operands); }
+  std::string_view sums_in_ptx() const { return operands == DType::i8 ? "s32" : "f32"; }
   constexpr int bytes_of_operand() const { return static_cast<int>(size_of(operands)); }
   /// Of 32 bits, a lane.
   constexpr int registers_of_left() const { return kept() * bytes_of_operand() / 8; }

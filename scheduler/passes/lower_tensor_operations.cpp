@@ -277,7 +277,8 @@ class Operation {
       add_codes(one, word, selector);
       return all_tiles(std::move(one));
     });
-    const Stmt held = all_tiles({"hold_accumulators", {accumulators()}, {}, {}});
+    const Stmt held = all_tiles(
+        {row.sums() == DType::f32 ? "hold_accumulators" : "hold_integers", {accumulators()}, {}, {}});
     Stmt finished = ir::block({ir::execute("wgmma_wait", {0}), held});
     if (pending_ < 0) return finished;
     const Stmt waited = pending_ == 0 ? finished : ir::execute("wgmma_wait", {pending_});

@@ -117,9 +117,9 @@ class Builder {
         shape.front() = ir::variable(entries);
         program_.extents.push_back({entries, DType::i64});
       }
-      auto buffer = std::make_shared<ir::Buffer>(
-          *ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
-                           ir::Access::read, shape, !is_float(array.dtype()) && !below_zero));
+      auto buffer = std::make_shared<ir::Buffer>(*ir::make_buffer(
+          array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global, ir::Access::read, shape,
+          !is_float(array.dtype()) && !below_zero && name != "values"));
       buffer->tensor = operand.name;
       if (name == "values") buffer->swizzle = weights_->value_order().swizzle;
       arrays_[name] = buffer;

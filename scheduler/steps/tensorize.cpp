@@ -277,7 +277,7 @@ class Tensorize {
     for (const std::size_t i : nest_.kept) shape.push_back(store.buffer->shape[i]);
     const std::vector<Expr> more = fragments.shape();
     shape.insert(shape.end(), more.begin(), more.end());
-    const auto sum = ir::make_buffer(store.buffer->name, store.buffer->dtype, ir::Scope::registers,
+    const auto sum = ir::make_buffer(store.buffer->name, instruction_->sums(), ir::Scope::registers,
                                      ir::Access::read_write, std::move(shape));
     const auto place = [&](const std::vector<Expr>& indices, const std::vector<Expr>& fragment) {
       std::vector<Expr> result;
@@ -286,9 +286,10 @@ class Tensorize {
       return result;
     };
     const Stmt operation = operation_of(chain, [&](const Expr& row, const Expr& column) {
-      return ir::store(sum, place(store.indices, fragments.place_of(row, column)), store.value, true);
+      return ir::store(sum, place(store.indices, fragments.place_of(row, column)),
+                       sum->dtype == store.buffer->dtype ? store.value : as_integers(store.value), true);
     });
-    const Stmt in_fragments = ir::replace_buffer(
+    const Stmt in_fragments = with_sums(
         replaced(program_.body, nest, operation), store.buffer, sum,
         [&](const std::vector<Expr>& indices) { return place(indices, fragments.place_in_loops()); });
     ir::Rewriter rewriter;
@@ -310,6 +311,28 @@ class Tensorize {
     if (!of_stream_.empty()) result.body = with_rows_apart(result.body, nest_.right.buffer);
     if (is_of_blocks()) result.body = with_uniform_numbers(result.body, context_);
     return result;
+  }
+
+  /// The product of two loads, each cast to the type of the sums.
+  static Expr as_integers(const Expr& product) {
+    return ir::rewrite<ir::Cast>(product, [](const ir::Cast& cast, const Expr&) { return cast.operand; });
+  }
+
+  /// Reads of the sums and stores to them go to the fragments; integers begin at 0 and are read as what the
+  /// program sums in.
+  template <class Moved>
+  static Stmt with_sums(const Stmt& body, const ir::BufferRef& from, const ir::BufferRef& to,
+                        const Moved& moved) {
+    if (from->dtype == to->dtype) return ir::replace_buffer(body, from, to, moved);
+    const Stmt read = ir::rewrite<ir::Load>(body, [&](const ir::Load& load, const Expr& e) {
+      return load.buffer == from ? ir::cast(from->dtype, ir::load(to, moved(load.indices))) : e;
+    });
+    return ir::rewrite<ir::Store>(read, [&](const ir::Store& each, const Stmt& s) {
+      const auto* number = each.value.as<ir::Constant>();
+      if (each.buffer != from) return s;
+      internal_check(number != nullptr && number->real == 0, "sums of integers that do not begin at 0");
+      return ir::store(to, moved(each.indices), 0, each.accumulate);
+    });
   }
 
   static bool begins(const Stmt& stmt, const ir::BufferRef& sum) {

@@ -147,7 +147,7 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
   std::vector<Format> formats;
   const bool halves = is_of_16_bits(weights.values.dtype());
   // Lists of columns tear apart what lies along k.
-  if (is_float_of_a_byte(weights.values.dtype()) && keeps_two_of_four(weights, 1, 4))
+  if (is_factor_of_a_byte(weights.values.dtype()) && keeps_two_of_four(weights, 1, 4))
     formats.push_back(formats::n_m());
   const std::int64_t rows = weights.stored() > 0 ? rows_of_equal_groups(weights) : 0;
   const bool neighbours = rows > 0 && are_neighbours(weights, rows);

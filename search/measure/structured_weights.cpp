@@ -146,12 +146,13 @@ constexpr std::uint64_t seed_of_places = 0x9E3779B97F4A7C15U;
 }  // namespace
 
 Array normal_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
-  if (!is_float(dtype)) refuse(std::string(name_of(dtype)), "f16, bf16, f32, f64, e4m3 or e5m2");
+  if (!is_factor(dtype)) refuse(std::string(name_of(dtype)), "f16, bf16, f32, f64, e4m3, e5m2 or i8");
   constexpr std::int64_t entries = 1 << 16;
+  const double deviation = is_float(dtype) ? 1 : 32;
   Random random(seed);
   Array table(dtype, {entries});
   for (std::int64_t i = 0; i < entries; ++i) {
-    do table.set(i, random.normal());
+    do table.set(i, deviation * random.normal());
     while (table.get(i) == 0);
   }
   Array array(dtype, std::move(shape));

@@ -193,10 +193,11 @@ class SuiteReader {
 
   DType dtype_of(const Json& object, const std::string& at) const {
     const std::string text = string_of(object, at, "dtype");
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2}) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2, DType::i8}) {
       if (text == name_of(dtype)) return dtype;
     }
-    refuse(at + "/dtype", "dtype", '"' + text + '"', "\"f32\", \"f16\", \"bf16\", \"e4m3\" or \"e5m2\"");
+    refuse(at + "/dtype", "dtype", '"' + text + '"',
+           "\"f32\", \"f16\", \"bf16\", \"e4m3\", \"e5m2\" or \"i8\"");
   }
 
   std::vector<double> sparsity_of(const Json& root) const {

@@ -114,7 +114,7 @@ Kernels kernels_of(DenseKind kind, const Ceilings& ceilings) {
 DenseKind dense_kind_of(const ProblemSummary& problem) {
   const bool halves = is_half(problem.dtype);
   if (problem.convolution) return halves ? DenseKind::convolution_of_halves : DenseKind::convolution;
-  if (is_float_of_a_byte(problem.dtype)) return DenseKind::bytes;
+  if (is_factor_of_a_byte(problem.dtype)) return DenseKind::bytes;
   if (problem.n == 1) return DenseKind::vector;
   if (!halves) return DenseKind::singles;
   const std::int64_t alignment = alignment_of(problem.n, problem.k);

@@ -13,7 +13,7 @@ AffineIndex plain(const std::string& name) {
 
 /// What sums of products are stored as.
 DType results_of(DType factors) {
-  return is_float_of_a_byte(factors) ? DType::f16 : factors;
+  return is_factor_of_a_byte(factors) ? DType::f16 : factors;
 }
 
 Term term(Term::Kind kind, std::vector<Term> arguments = {}) {

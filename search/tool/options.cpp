@@ -109,10 +109,10 @@ std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& 
 DType dtype_of_text(const std::string& text, DType fallback) {
   if (text.empty()) return fallback;
   const auto dtype = dtype_named(text);
-  constexpr std::array<std::string_view, 6> names{"f32", "f16", "bf16", "f64", "e4m3", "e5m2"};
-  if (!dtype || !is_float(*dtype))
+  constexpr std::array<std::string_view, 7> names{"f32", "f16", "bf16", "f64", "e4m3", "e5m2", "i8"};
+  if (!dtype || !is_factor(*dtype))
     throw UserError("there is no such element type", "--dtype", text,
-                    "f32, f16, bf16, f64, e4m3 or e5m2" + meant_by(text, names));
+                    "f32, f16, bf16, f64, e4m3, e5m2 or i8" + meant_by(text, names));
   return *dtype;
 }
 
@@ -245,7 +245,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
        [](const std::string& word) { return read_number<std::int64_t>(word).has_value(); });
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
   add_option(app, "--layout", options.layout, "kn or nk; nchw, nhwc, chwn");
-  add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64, e4m3, e5m2", "TYPE");
+  add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64, e4m3, e5m2, i8", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
   begin_group(app, "Operands");
   add_option(app, "--seed", options.seed, "of values not in the file");

@@ -23,7 +23,7 @@ bool has_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
 
 /// Lists of columns tear apart what lies along k.
 bool reads_bytes(const Algorithm& algorithm, const SparseTensor& weights) {
-  return is_float_of_a_byte(weights.dtype()) && weights.format().name == "n_m" &&
+  return is_factor_of_a_byte(weights.dtype()) && weights.format().name == "n_m" &&
          size_of(algorithm.operands[algorithm.output.operand].dtype) == 2 &&
          !product_loops(algorithm).rows.empty();
 }

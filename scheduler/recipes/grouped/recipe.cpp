@@ -86,7 +86,7 @@ Format format_of(const Format& format, const KnobValues& point) {
 
 /// Lists of columns tear apart what lies along k.
 std::string why_no_bytes(const SpaceProblem& problem) {
-  if (!is_float_of_a_byte(problem.matrix->values.dtype())) return {};
+  if (!is_factor_of_a_byte(problem.matrix->values.dtype())) return {};
   const Algorithm& algorithm = problem.algorithm;
   const DType results = algorithm.operands[algorithm.output.operand].dtype;
   if (size_of(results) != 2)

@@ -40,7 +40,7 @@ ShflBwKnobs v_n_m_tiles(const Algorithm& algorithm, const SparseTensor& weights,
                     "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma");
   ShflBwKnobs knobs = given;
   // Lines of as many bytes as 64 places of two have.
-  if (is_float_of_a_byte(weights.dtype()) && !weights.format().parameters.contains("k") && !knobs.tile_k)
+  if (is_factor_of_a_byte(weights.dtype()) && !weights.format().parameters.contains("k") && !knobs.tile_k)
     knobs.tile_k = 2 * usual.places;
   const Extent all = columns_of(algorithm, ordered_product(algorithm));
   if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||

@@ -194,7 +194,7 @@ bool is_row(const Algorithm& algorithm, const std::string& name) {
 
 bool copies_input(const Algorithm& algorithm) {
   const std::string& input = algorithm.operands[dense_operand(algorithm)].name;
-  return is_float_of_a_byte(algorithm.operands[dense_operand(algorithm)].dtype) ||
+  return is_factor_of_a_byte(algorithm.operands[dense_operand(algorithm)].dtype) ||
          std::ranges::any_of(std::array{operands_to_transpose(algorithm), operands_to_align(algorithm)},
                              [&](const std::vector<std::string>& names) {
                                return std::ranges::find(names, input) != names.end();
@@ -226,7 +226,7 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
   const bool of_tiles = copies == OperandCopies::of_tiles && schedule.weights() != nullptr;
   const bool leaves_results = of_tiles && writes_runs_of_rows(given, *schedule.weights());
   const std::string dense = given.operands[dense_operand(given)].name;
-  const bool of_bytes = of_tiles && is_float_of_a_byte(schedule.weights()->dtype());
+  const bool of_bytes = of_tiles && is_factor_of_a_byte(schedule.weights()->dtype());
   const bool leaves_input = of_bytes || (of_tiles && reads_runs_of_the_sum(given, *schedule.weights()));
   for (const std::string& name : operands_to_transpose(given))
     if (name == results ? !leaves_results : !leaves_input) schedule.transpose(name);

@@ -102,7 +102,7 @@ bool has_tensor_cores_for(const Target& target, DType dtype) {
 }
 
 bool has_tensor_cores_for_bytes(const Target& target, DType dtype) {
-  return target.is_gpu() && target.sm >= 89 && is_float_of_a_byte(dtype);
+  return target.is_gpu() && target.sm >= (dtype == DType::i8 ? 80 : 89) && is_factor_of_a_byte(dtype);
 }
 
 std::string why_no_tensor_cores(const Target& target, DType dtype) {

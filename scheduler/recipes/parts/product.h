@@ -87,7 +87,7 @@ void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const 
                                 std::string accepted);
 /// Whether tensor cores of the target multiply the type, with sums in f32: f16, and bf16 from sm_80 on.
 bool has_tensor_cores_for(const Target& target, DType dtype);
-/// Whether they multiply e4m3 and e5m2, from sm_89 on: factors that lie along k alone.
+/// Whether they multiply i8, from sm_80 on, or e4m3 and e5m2, from sm_89 on: factors that lie along k alone.
 bool has_tensor_cores_for_bytes(const Target& target, DType dtype);
 /// Why they do not; nothing where they do.
 std::string why_no_tensor_cores(const Target& target, DType dtype);

@@ -70,8 +70,9 @@ Expr KnownWeights::fold(const Expr& expr, const Variables& variables) const {
     }
     const auto* cast = e.as<ir::Cast>();
     const auto* constant = cast == nullptr ? nullptr : cast->operand.as<ir::Constant>();
-    const bool widens = constant != nullptr && is_float(constant->dtype) && is_float(cast->dtype) &&
-                        size_of(cast->dtype) > size_of(constant->dtype);
+    if (constant == nullptr || !is_float(cast->dtype)) return e;
+    if (!is_float(constant->dtype)) return ir::constant(cast->dtype, static_cast<double>(constant->integer));
+    const bool widens = size_of(cast->dtype) > size_of(constant->dtype);
     return widens ? ir::constant(cast->dtype, constant->real) : e;
   };
   return rewriter(expr);

@@ -1,4 +1,4 @@
-// expect: weft: an element type is not one of f16, bf16, f32, f64, e4m3 and e5m2; found: none
+// expect: weft: an element type is not one of f16, bf16, f32, f64, e4m3, e5m2 and i8; found: none
 // expect: such as Tensor<f32, 2>
 // fix: const Tensor<f16, 2> W("W", {4, 5});
 #include <weft/dsl/assignment.h>
