@@ -30,7 +30,7 @@ class SimulatedDevice final : public DeviceInterface, public std::enable_shared_
         static_cast<std::size_t>(target.shared_bytes_per_multiprocessor);
     description_.block_limit = {1024, 1024, 64};
     description_.grid_limit = {2147483647, 65535, 65535};
-    description_.cluster_launch = target.sm >= 90;
+    description_.cluster_launch = target.has(Capability::clusters);
   }
 
   const DeviceDescription& description() const override { return description_; }
