@@ -65,8 +65,7 @@ class SimulatedDevice final : public DeviceInterface, public std::enable_shared_
     Machine machine(code, memory_, grid, std::move(arguments), constants, options_.launch, next_serial_);
     std::optional<TimeModel> model;
     if (options_.timed) {
-      model.emplace(time_parameters_of(description_.sm), code, grid, options_.registers,
-                    description_.shared_bytes_per_multiprocessor);
+      model.emplace(time_parameters_of(description_.sm), code, grid, options_.registers, description_);
       machine.set_timer(&*model);
     }
     report_ = machine.run();
