@@ -25,7 +25,7 @@ inline constexpr unsigned shared_space = 3;  ///< the address space of shared me
 /// What the emitter must know of the target.
 struct Capabilities {
   bool gpu = false;
-  int sm = 0;                      ///< compute capability of a GPU
+  bool asynchronous_copies = false;
   bool fused_multiply_add = true;  ///< else fma calls become a product and a sum
   bool half_conversions =
       true;  ///< f32 <-> f16 by instructions; else by integer arithmetic of the same result

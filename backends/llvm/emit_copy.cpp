@@ -72,7 +72,7 @@ llvm::Value* Emitter::pointer_of_run(const ir::Buffer& buffer, const ir::Expr& l
 
 /// A run that one thread copies. As text: LLVM's intrinsics have no form for shared addresses of 32 bits.
 void Emitter::of(const ir::Copy& s) {
-  internal_check(capabilities_.gpu && capabilities_.sm >= 80 && s.asynchronous && !lanes_,
+  internal_check(capabilities_.asynchronous_copies && s.asynchronous && !lanes_,
                  "a copy reached the emitter of " + program_.name);
   const std::int64_t bytes =
       *ir::integer_value(s.extents.back()) * static_cast<std::int64_t>(size_of(s.source->dtype));

@@ -178,7 +178,7 @@ class Generation {
  public:
   Generation(const ThreadProgram& program, const ir::Stmt& body, const Target& target, const Effort& effort)
       : effort_(effort),
-        sm_(target.sm),
+        target_(target),
         most_lanes_(most_lanes_of(body)),
         module_(program.program.name, context_) {
     check_target(program.program.name, body, target);
@@ -195,8 +195,8 @@ class Generation {
   Capabilities capabilities() const {
     Capabilities capabilities;
     capabilities.gpu = true;
-    capabilities.sm = sm_;
-    capabilities.bfloat_conversions = sm_ >= 80;
+    capabilities.asynchronous_copies = target_.has(Capability::asynchronous_copies);
+    capabilities.bfloat_conversions = target_.has(Capability::bf16_conversions);
     capabilities.most_lanes = most_lanes_;
     capabilities.constants_apart = effort_.straight_line;
     capabilities.follow_registers = effort_.straight_line;
@@ -222,7 +222,7 @@ class Generation {
 
  private:
   Effort effort_;
-  int sm_;
+  const Target& target_;
   int most_lanes_;
   llvm::LLVMContext context_;
   llvm::Module module_;

@@ -30,7 +30,7 @@ class SimulatedDevice final : public DeviceInterface, public std::enable_shared_
         static_cast<std::size_t>(target.shared_bytes_per_multiprocessor);
     description_.block_limit = {1024, 1024, 64};
     description_.grid_limit = {2147483647, 65535, 65535};
-    description_.cluster_launch = target.sm >= 90;
+    description_.cluster_launch = target.has(Capability::clusters);
   }
 
   const DeviceDescription& description() const override { return description_; }
@@ -65,8 +65,7 @@ class SimulatedDevice final : public DeviceInterface, public std::enable_shared_
     Machine machine(code, memory_, grid, std::move(arguments), constants, options_.launch, next_serial_);
     std::optional<TimeModel> model;
     if (options_.timed) {
-      model.emplace(time_parameters_of(description_.sm), code, grid, options_.registers,
-                    description_.shared_bytes_per_multiprocessor);
+      model.emplace(time_parameters_of(description_.sm), code, grid, options_.registers, description_);
       machine.set_timer(&*model);
     }
     report_ = machine.run();

@@ -35,6 +35,7 @@ constexpr Device of_data_sheet(int sm, std::string_view name, std::int64_t multi
 }
 
 constexpr std::array devices{
+    of_data_sheet(70, "NVIDIA V100", 80, 1.53e9, 900e9, 15.7e12, 125e12, 6'000'000),
     of_data_sheet(75, "NVIDIA T4", 40, 1.59e9, 320e9, 8.1e12, 65e12, 4'000'000),
     of_data_sheet(80, "NVIDIA A100 40 GB", 108, 1.41e9, 1555e9, 19.5e12, 312e12, 40'000'000),
     of_data_sheet(86, "NVIDIA RTX 3090", 82, 1.70e9, 936e9, 35.6e12, 71e12, 6'000'000),
@@ -55,6 +56,7 @@ constexpr Ceilings core{.bytes_a_second = 21e9,
                         .launch_microseconds = 0.5,
                         .multiprocessors = 1,
                         .l2_bytes = 1'000'000,
+                        .third_cache_bytes = 24'000'000,
                         .device = "a core with AVX-512"};
 
 /// Tensor cores compute in 16 bits; f32 stays on the units that keep its precision.

@@ -23,6 +23,7 @@ struct Ceilings {
   double copied_a_clock = 40;  ///< bytes that a multiprocessor copies to shared memory, of tiles
   std::int64_t multiprocessors = 132;
   std::int64_t l2_bytes = 50'000'000;  ///< what of the operands stays there between launches
+  std::int64_t third_cache_bytes = 0;  ///< of a CPU: what stays there of weights that are read once a call
   std::string_view device = "NVIDIA H200";
 };
 
@@ -42,9 +43,9 @@ constexpr bool is_of_tensor_cores(DType dtype) {
 /// Those of an H200.
 Ceilings ceilings_of(DType dtype);
 
-/// Those of the device that stands for an architecture: T4, A100, RTX 3090, Jetson AGX Orin, RTX 4090, H200.
-/// Rates of other devices than the H200 are those of their data sheets, and where there are none, what an
-/// H200 does in a cycle. For the CPU those of one core.
+/// Those of the device that stands for an architecture: V100, T4, A100, RTX 3090, Jetson AGX Orin, RTX 4090,
+/// H200. Rates of other devices than the H200 are those of their data sheets, and where there are none, what
+/// an H200 does in a cycle. For the CPU those of one core.
 Ceilings ceilings_of(DType dtype, const Target& target);
 
 }  // namespace weft

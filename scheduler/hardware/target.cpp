@@ -182,6 +182,27 @@ std::string suggestion(std::string_view name) {
 
 }  // namespace
 
+// NVIDIA's PTX ISA, "target ISA notes" of each instruction.
+bool Target::has(Capability capability) const {
+  const auto from = [&](int first) { return is_gpu() && sm >= first; };
+  const auto only_of = [&](int one) { return is_gpu() && sm == one && architecture_specific; };
+  switch (capability) {
+    case Capability::mma_m16n8k8: return from(75);
+    case Capability::asynchronous_copies:
+    case Capability::mma_m16n8k16:
+    case Capability::bf16_tensor_cores:
+    case Capability::bf16_conversions:
+    case Capability::sparse_tensor_cores: return from(80);
+    case Capability::fp8_tensor_cores: return from(89);
+    case Capability::bulk_copies:
+    case Capability::clusters:
+    case Capability::dependent_launches: return from(90);
+    case Capability::warpgroup_tensor_cores:
+    case Capability::register_reallocation: return only_of(90);
+  }
+  return false;
+}
+
 bool is_simulated_only(const Target& target) {
   const auto row = std::ranges::find(architectures, target.name, &Architecture::name);
   return row != std::end(architectures) && row->simulated_only;

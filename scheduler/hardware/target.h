@@ -14,6 +14,22 @@ namespace weft {
 
 enum class TargetKind : std::uint8_t { cpu, cuda };
 
+/// What some GPUs can do and others cannot. target.cpp says which architectures have which.
+enum class Capability : std::uint8_t {
+  asynchronous_copies,     ///< cp.async: copies to shared memory that go on by themselves
+  mma_m16n8k8,             ///< mma.sync of 8 places at a time
+  mma_m16n8k16,            ///< mma.sync of 16 places at a time
+  bf16_tensor_cores,       ///< mma.sync of bf16
+  bf16_conversions,        ///< f32 to bf16 by an instruction
+  sparse_tensor_cores,     ///< mma.sp: a left factor that keeps two of four
+  fp8_tensor_cores,        ///< mma.sync of e4m3 and e5m2
+  bulk_copies,             ///< cp.async.bulk, and mbarriers that count the bytes of such copies
+  clusters,                ///< blocks that run together and reach each other's shared memory
+  dependent_launches,      ///< griddepcontrol: launches that begin before those in front have ended
+  warpgroup_tensor_cores,  ///< wgmma: products of four warps at a time
+  register_reallocation,   ///< setmaxnreg: warps that hand registers over to others
+};
+
 namespace detail {
 
 /// Stands first in a Target, where somebody who makes one of a text puts that.
@@ -57,6 +73,8 @@ struct Target {
   std::int64_t threads = 1;                       ///< those of a CPU that share loops; "cpu": one a processor
 
   bool is_gpu() const { return kind == TargetKind::cuda; }
+  /// A CPU has none of them.
+  bool has(Capability capability) const;
 };
 
 /// Every target: "cpu" first, levels of processors last.

@@ -168,7 +168,7 @@ ThreadProgram lower(const ir::Program& given, const Target& target, const PassOb
   if (target.is_gpu()) {
     // While loops over lanes and warps are still loops: fragments are indexed by them.
     pipeline.run("lower_tensor_operations", [&](ir::Program p) {
-      return passes::lower_tensor_operations(std::move(p), target.sm >= 90);
+      return passes::lower_tensor_operations(std::move(p), target.has(Capability::bulk_copies));
     });
   } else {
     pipeline.run("run_by_meaning", passes::run_by_meaning);
@@ -188,8 +188,9 @@ ThreadProgram lower(const ir::Program& given, const Target& target, const PassOb
     pipeline.run("order_exchanges", passes::order_exchanges);
     // Places of copies are then constants.
     pipeline.run("write_out_choices", passes::write_out_choices);
-    pipeline.run("lower_copies",
-                 [&](ir::Program p) { return passes::lower_copies(std::move(p), threads, target.sm >= 80); });
+    pipeline.run("lower_copies", [&](ir::Program p) {
+      return passes::lower_copies(std::move(p), threads, target.has(Capability::asynchronous_copies));
+    });
     pipeline.run("map_threads",
                  [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
     // When warps and lanes are numbers, whose multiples are known.

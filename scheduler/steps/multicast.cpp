@@ -39,7 +39,7 @@ StepResult apply_multicast(const ir::Program& program, const StepArguments& argu
   const Step& step = arguments.step();
   const std::string tensor = arguments.text("tensor"), name = arguments.text("loop");
   if (auto missing = require_loop(program, name)) return *missing;
-  if (!context.target.is_gpu() || context.target.cluster_blocks < 2)
+  if (!context.target.has(Capability::clusters))
     return Reason{2,
                   context.target.name + " has no clusters of thread blocks",
                   fmt::format("a target that has: target_named(\"sm_90a\") for the schedule; or leave out {}",

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/scheduler/ir/operand_copy.h>
-#include <weft/scheduler/program/overlapped.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 
@@ -33,7 +32,7 @@ StepResult apply_overlap_launches(const ir::Program& program, const StepArgument
                                   const StepContext& context) {
   const std::string tensor = arguments.text("tensor");
   const Algorithm& algorithm = context.algorithm;
-  if (!can_overlap(context.target))
+  if (!context.target.has(Capability::dependent_launches))
     return Reason{1,
                   context.target.name + " has no launches that wait for one another",
                   fmt::format("a target that has: target_named(\"sm_90\") for the schedule; or leave out {}",

@@ -26,13 +26,13 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
   const std::int64_t producers = arguments.number("producers");
   const std::int64_t own = arguments.number("producer_registers");
   const std::int64_t others = arguments.number("consumer_registers");
-  if (!context.target.is_gpu() || context.target.sm < 90)
+  if (!context.target.has(Capability::bulk_copies))
     return Reason{1,
                   context.target.name + " has no barriers that count bytes of copies",
                   fmt::format("a target that has: target_named(\"sm_90a\") for the schedule; or leave out {}",
                               step.cpp()),
                   {}};
-  if ((own > 0 || others > 0) && !context.target.architecture_specific)
+  if ((own > 0 || others > 0) && !context.target.has(Capability::register_reallocation))
     return Reason{1,
                   context.target.name + " cannot hand registers over",
                   fmt::format("a target that can: target_named(\"sm_90a\") for the schedule; or "

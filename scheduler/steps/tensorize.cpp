@@ -110,7 +110,8 @@ class Tensorize {
   }
 
   std::optional<Reason> check_streams() const {
-    if (context_.target.sm >= 80 && instruction_->place == TensorOperands::registers && instruction_->k == 16)
+    if (context_.target.has(Capability::asynchronous_copies) &&
+        instruction_->place == TensorOperands::registers && instruction_->k == 16)
       return std::nullopt;
     return Reason{12,
                   fmt::format("{} on {}", name_, context_.target.name),
@@ -152,7 +153,8 @@ class Tensorize {
   static bool has_instruction(const Target& target, const TensorInstruction& instruction) {
     if (instruction.lowest_sm == simulated_only) return is_simulated_only(target);
     return target.is_gpu() && target.sm >= instruction.lowest_sm &&
-           (!instruction.only_that_sm || target.name == fmt::format("sm_{}a", target.sm));
+           (!instruction.only_that_sm ||
+            (target.architecture_specific && target.sm == instruction.lowest_sm));
   }
 
   /// It has a name that there is, and not for these factors.

@@ -35,8 +35,8 @@ bool MeasuredRecipe::is_for(const Suite& suite) const {
 
 Schedule MeasuredRecipe::schedule(const Workload& workload, const Target& target) const {
   const DType type = workload.matrix.values.dtype();
-  const bool fits = target.sm >= least_sm && !(of_products && workload.problem.convolution) &&
-                    (!on_tensor_cores || is_half(type));
+  const bool fits = (target.is_gpu() || !of_gpus) && (!needs || target.has(*needs)) &&
+                    !(of_products && workload.problem.convolution) && (!on_tensor_cores || is_half(type));
   if (!fits)
     throw InfeasibleError(misfit,
                           on_tensor_cores ? fmt::format("{} on {}", name_of(type), target.name) : target.name,
@@ -59,7 +59,7 @@ const std::vector<MeasuredRecipe>& measured_recipes() {
                           .weights = RecipeWeights::unstructured,
                           .on_tensor_cores = true,
                           .of_products = true,
-                          .least_sm = 1,
+                          .of_gpus = true,
                           .misfit = "the recipe hb_ell does not fit",
                           .accepted = "a product of f16 or bf16 for tensor cores of a GPU"};
   };
@@ -70,7 +70,7 @@ const std::vector<MeasuredRecipe>& measured_recipes() {
                           .weights = RecipeWeights::unstructured,
                           .layout = gathered_layout,
                           .on_tensor_cores = true,
-                          .least_sm = 80,
+                          .needs = Capability::sparse_tensor_cores,
                           .misfit = fmt::format("weights in {} do not fit", format),
                           .accepted = "f16 or bf16 for sparse tensor cores of a GPU"};
   };
@@ -79,13 +79,13 @@ const std::vector<MeasuredRecipe>& measured_recipes() {
       {.name = "sparsert",
        .format = "csr",
        .weights = RecipeWeights::unstructured,
-       .least_sm = 1,
+       .of_gpus = true,
        .misfit = "the recipe sparsert does not fit the target",
        .accepted = "a GPU, whose code it writes"},
       {.name = "sliced_rows",
        .format = "csr",
        .weights = RecipeWeights::unstructured,
-       .least_sm = 1,
+       .of_gpus = true,
        .misfit = "the recipe sliced_rows does not fit",
        .accepted = "a product of few columns on a GPU"},
       of_blocks("hb_ell", "hb_ell"),

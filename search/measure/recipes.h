@@ -6,6 +6,7 @@
 #include <weft/search/spaces/space.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ struct MeasuredRecipe {
   ImageLayout layout = ImageLayout::nchw;
   bool on_tensor_cores = false;  ///< takes f16 and bf16 alone
   bool of_products = false;      ///< takes no convolutions
-  int least_sm = 0;              ///< the least `sm` of its targets; 0: the CPU too
-  std::string misfit = {};       ///< what is said of other workloads and targets
+  bool of_gpus = false;          ///< takes no CPU
+  std::optional<Capability> needs = {};
+  std::string misfit = {};  ///< what is said of other workloads and targets
   std::string accepted = {};
   bool overlaps = false;  ///< launches begin before the one in front has ended, where the target can do that
 

@@ -184,8 +184,8 @@ std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Fo
   if (recipe == "sparsert" && problem.dtype == DType::f32) return KnownError{0.6, 3.5};
   if (recipe == "default" && format.name == "csr" && problem.dtype == DType::f32) return KnownError{0.45, 5};
   if (recipe == "sliced_rows" && problem.dtype != DType::f64) return error_of_sliced_rows;
-  // Those on tensor cores were compiled for sm_90a, which has other instructions.
-  if (!uses_tensor_cores(recipe) || !target.architecture_specific) return std::nullopt;
+  // Those on tensor cores were compiled for targets with wgmma.
+  if (!uses_tensor_cores(recipe) || !target.has(Capability::warpgroup_tensor_cores)) return std::nullopt;
   return recipe == "hb_ell" ? KnownError{0.85, 1.55} : KnownError{0.83, 1.18};
 }
 
@@ -247,7 +247,7 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
                                                  std::string_view recipe, const KnobValues& point,
                                                  const Target& target) {
   if (!was_measured(target) || lies_across(problem) ||
-      (uses_tensor_cores(recipe) && !target.architecture_specific))
+      (uses_tensor_cores(recipe) && !target.has(Capability::warpgroup_tensor_cores)))
     return std::nullopt;
   // Those of times that were learnt.
   if (has_learnt_times(recipe, target) && format.name == "hb_ell") return error_of_pairs_of_blocks;

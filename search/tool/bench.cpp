@@ -193,7 +193,7 @@ int run(const BenchVerb& given) {
                     "a suite with \"density\", for the simulated sparse tensor core");
   const Device device = named_device(options.device.empty() ? "cuda" : options.device);
   const Target& target = target_of(device);
-  if (options.overlap_launches && !can_overlap(target))
+  if (options.overlap_launches && !target.has(Capability::dependent_launches))
     throw UserError("launches do not overlap there", "--overlap-launches", target.name, "sm_90 and newer");
   if (cases.front().is_structured() && !options.data.empty())
     throw UserError("read weights do not fit the suite", "--data, suite " + suite.name, options.data,

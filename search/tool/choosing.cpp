@@ -169,7 +169,7 @@ Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, con
 
 Schedule as_asked(Schedule schedule, const ProblemOptions& options) {
   if (!options.overlap_launches) return schedule;
-  if (!can_overlap(schedule.target()))
+  if (!schedule.target().has(Capability::dependent_launches))
     fmt::print(stderr, "note: launches on {} do not overlap: those of sm_90 and newer do\n",
                schedule.target().name);
   return overlapped(std::move(schedule));

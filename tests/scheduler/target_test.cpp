@@ -93,6 +93,36 @@ TEST(Target, EveryNumberOfEveryArchitecture) {
   }
 }
 
+TEST(Target, EveryCapabilityOfEveryTarget) {
+  using enum Capability;
+  const std::string since_90 = "sm_90 sm_90a ", since_89 = "sm_89 " + since_90,
+                    since_80 = "sm_80 sm_86 sm_87 " + since_89;
+  const std::map<Capability, std::string> targets_with{{asynchronous_copies, since_80},
+                                                       {mma_m16n8k8, "sm_75 " + since_80},
+                                                       {mma_m16n8k16, since_80},
+                                                       {bf16_tensor_cores, since_80},
+                                                       {bf16_conversions, since_80},
+                                                       {sparse_tensor_cores, since_80},
+                                                       {fp8_tensor_cores, since_89},
+                                                       {bulk_copies, since_90},
+                                                       {clusters, since_90},
+                                                       {dependent_launches, since_90},
+                                                       {warpgroup_tensor_cores, "sm_90a "},
+                                                       {register_reallocation, "sm_90a "}};
+  for (const auto& [capability, names] : targets_with) {
+    std::string found;
+    for (const Target& target : targets()) found += target.has(capability) ? target.name + " " : "";
+    EXPECT_EQ(found, names) << "capability " << static_cast<int>(capability);
+  }
+}
+
+TEST(Target, ALaterArchitectureHasOtherInstructionsOfItsOwn) {
+  Target later = target_named("sm_90a");
+  later.sm = 100;
+  EXPECT_TRUE(later.has(Capability::clusters));
+  EXPECT_FALSE(later.has(Capability::warpgroup_tensor_cores));
+}
+
 TEST(Target, LimitsOfOneBlockFitAMultiprocessor) {
   for (const Target& target : targets()) {
     if (!target.is_gpu()) continue;
@@ -103,7 +133,7 @@ TEST(Target, LimitsOfOneBlockFitAMultiprocessor) {
     EXPECT_LE(target.threads_per_block, target.threads_per_multiprocessor);
     EXPECT_EQ(target.threads_per_multiprocessor % 32, 0);
     EXPECT_GE(target.shared_bytes_per_block, 48 * 1024);
-    EXPECT_EQ(target.cluster_blocks > 0, target.sm >= 90);
+    EXPECT_EQ(target.cluster_blocks > 0, target.has(Capability::clusters));
     EXPECT_EQ(base_architecture(target),
               "sm_" + std::to_string(target.sm) + (target.architecture_specific ? "a" : ""));
     if (!is_simulated_only(target)) {

@@ -54,7 +54,7 @@ double TimeModel::Cache::arrival(std::uint64_t sector, double now, double latenc
 }
 
 TimeModel::TimeModel(const TimeParameters& parameters, const Code& code, const LaunchGrid& grid,
-                     int registers, std::size_t shared_bytes_per_multiprocessor)
+                     int registers, const DeviceDescription& device)
     : parameters_(parameters),
       code_(code),
       grid_(grid),
@@ -63,11 +63,11 @@ TimeModel::TimeModel(const TimeParameters& parameters, const Code& code, const L
   const double threads = std::ceil(grid.block[0] * grid.block[1] * grid.block[2] / 32.0) * 32;
   const std::size_t shared = code.shared_bytes + grid.dynamic_shared_bytes;
   const double allocated = std::ceil(registers_ / 8.0) * 8;
-  const double by_threads = parameters.sm == 75 ? 1024 / threads : 2048 / threads;
+  const double by_threads = device.threads_per_multiprocessor / threads;
   const double by_registers = 65536 / (allocated * threads);
-  const double by_shared =
-      shared == 0 ? 32
-                  : static_cast<double>(shared_bytes_per_multiprocessor) / static_cast<double>(shared + 1024);
+  const double by_shared = shared == 0 ? 32
+                                       : static_cast<double>(device.shared_bytes_per_multiprocessor) /
+                                             static_cast<double>(shared + 1024);
   resident_ = std::max(1, static_cast<int>(std::min({by_threads, by_registers, by_shared, 32.0})));
   const double left = std::max(
       16.0 * 1024, parameters.l1_bytes - resident_ * static_cast<double>(shared + (shared > 0 ? 1024 : 0)));

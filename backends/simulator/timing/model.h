@@ -10,6 +10,7 @@
 // docs/simulator.md has the error of the model.
 #pragma once
 
+#include <weft/backends/runtime/device.h>
 #include <weft/backends/simulator/machine/machine.h>
 #include <weft/backends/simulator/machine/timer.h>
 #include <weft/backends/simulator/timing/parameters.h>
@@ -38,7 +39,7 @@ class TimeModel final : public Timer {
  public:
   /// `registers`: a thread, where an assembler counted them; 0 estimates them from the PTX.
   TimeModel(const TimeParameters& parameters, const Code& code, const LaunchGrid& grid, int registers,
-            std::size_t shared_bytes_per_multiprocessor);
+            const DeviceDescription& device);
 
   void start(Warp& warp) override;
   void issue(Warp& warp, const Operation& operation) override;

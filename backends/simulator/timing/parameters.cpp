@@ -1,4 +1,8 @@
 #include <weft/backends/simulator/timing/parameters.h>
+#include <weft/scheduler/hardware/device.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace weft::simulator {
 namespace {
@@ -6,7 +10,6 @@ namespace {
 constexpr TimeParameters table[] = {
     {.sm = 70,
      .machine = "V100",
-     .multiprocessors = 80,
      .gigahertz = 1.53,
      .single_lanes = 64,
      .half_lanes = 64,
@@ -20,7 +23,6 @@ constexpr TimeParameters table[] = {
      .l2_latency = 193,
      .barrier_latency = 20,
      .l1_bytes = 128 * 1024,
-     .l2_bytes = 6e6,
      .l2_bytes_per_clock = 32,
      .l2_gigabytes_per_second = 2155,
      .memory_gigabytes_per_second = 800,
@@ -32,7 +34,6 @@ constexpr TimeParameters table[] = {
          "GPUs (tensor cores)"},
     {.sm = 75,
      .machine = "T4",
-     .multiprocessors = 40,
      .gigahertz = 1.35,
      .single_lanes = 64,
      .half_lanes = 64,
@@ -46,7 +47,6 @@ constexpr TimeParameters table[] = {
      .l2_latency = 190,
      .barrier_latency = 20,
      .l1_bytes = 96 * 1024,
-     .l2_bytes = 4e6,
      .l2_bytes_per_clock = 32,
      .l2_gigabytes_per_second = 1200,
      .memory_gigabytes_per_second = 290,
@@ -55,7 +55,6 @@ constexpr TimeParameters table[] = {
                 "Turing T4"},
     {.sm = 80,
      .machine = "A100",
-     .multiprocessors = 108,
      .gigahertz = 1.41,
      .single_lanes = 64,
      .half_lanes = 128,
@@ -69,7 +68,6 @@ constexpr TimeParameters table[] = {
      .l2_latency = 210,
      .barrier_latency = 20,
      .l1_bytes = 192 * 1024,
-     .l2_bytes = 40e6,
      .l2_bytes_per_clock = 48,
      .l2_gigabytes_per_second = 4500,
      .memory_gigabytes_per_second = 1400,
@@ -78,7 +76,6 @@ constexpr TimeParameters table[] = {
          "CUDA C++ Programming Guide; Abdelkhalik et al. 2022, Demystifying the Nvidia Ampere architecture"},
     {.sm = 89,
      .machine = "RTX 4090",
-     .multiprocessors = 128,
      .gigahertz = 2.52,
      .single_lanes = 128,
      .half_lanes = 128,
@@ -92,7 +89,6 @@ constexpr TimeParameters table[] = {
      .l2_latency = 210,
      .barrier_latency = 20,
      .l1_bytes = 128 * 1024,
-     .l2_bytes = 72e6,
      .l2_bytes_per_clock = 48,
      .l2_gigabytes_per_second = 4500,
      .memory_gigabytes_per_second = 907,
@@ -104,7 +100,6 @@ constexpr TimeParameters table[] = {
          "are too. No such GPU was measured"},
     {.sm = 90,
      .machine = "H200",
-     .multiprocessors = 132,
      .gigahertz = 1.90,
      .single_lanes = 128,
      .half_lanes = 128,
@@ -118,7 +113,6 @@ constexpr TimeParameters table[] = {
      .l2_latency = 200,
      .barrier_latency = 25,
      .l1_bytes = 256 * 1024,
-     .l2_bytes = 50e6,
      .l2_bytes_per_clock = 40,
      .l2_gigabytes_per_second = 5500,
      .memory_gigabytes_per_second = 4240,
@@ -128,11 +122,23 @@ constexpr TimeParameters table[] = {
          "Architecture; own measurements on an H200 (docs/measurements.md)"},
 };
 
+/// The rows, with what scheduler/hardware/device.cpp says of the same devices.
+std::vector<TimeParameters> whole_table() {
+  std::vector<TimeParameters> rows(std::begin(table), std::end(table));
+  for (TimeParameters& row : rows) {
+    const Ceilings device = ceilings_of(DType::f32, *std::ranges::find(targets(), row.sm, &Target::sm));
+    row.multiprocessors = static_cast<int>(device.multiprocessors);
+    row.l2_bytes = static_cast<double>(device.l2_bytes);
+  }
+  return rows;
+}
+
 }  // namespace
 
 const TimeParameters& time_parameters_of(int sm) {
-  const TimeParameters* best = &table[0];
-  for (const TimeParameters& row : table) {
+  static const std::vector<TimeParameters> rows = whole_table();
+  const TimeParameters* best = &rows.front();
+  for (const TimeParameters& row : rows) {
     if (row.sm <= sm) best = &row;
   }
   return *best;

@@ -10,9 +10,9 @@ namespace weft::simulator {
 struct TimeParameters {
   int sm = 0;
   std::string_view machine;  ///< the product that the numbers are of
-  int multiprocessors = 0;
-  double gigahertz = 0;  ///< under load
-  int schedulers = 4;    ///< each issues one warp instruction a clock
+  int multiprocessors = 0;   ///< by scheduler/hardware/device.cpp, and so are l2_bytes
+  double gigahertz = 0;      ///< under load
+  int schedulers = 4;        ///< each issues one warp instruction a clock
   // Lanes a clock.
   double integer_lanes = 64;
   double single_lanes = 0;

@@ -39,7 +39,7 @@ class Choices {
   }
 
   std::vector<ir::Knob> knobs() const {
-    const bool several = together_ > 0, ahead = target_.sm >= 80;
+    const bool several = together_ > 0, ahead = target_.has(Capability::asynchronous_copies);
     const auto stored = [&](Values values) { return several ? std::move(values) : Values{0}; };
     return {{"tile_m", stored({16, 32, 64, 128})},
             {"tile_n", {64, 128, 256, 512}},
@@ -61,7 +61,8 @@ class Choices {
     }
     list.divides("columns of a warp", "columns of a tile that no warp takes", v("warp_n"), v("tile_n"));
     list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
-    list.at_most("copies ahead", "stages", "stages", v("stages"), target_.sm >= 80 ? most_stages : 1);
+    list.at_most("copies ahead", "stages", "stages", v("stages"),
+                 target_.has(Capability::asynchronous_copies) ? most_stages : 1);
     list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared_bytes(),
                      target_.shared_bytes_per_block);
     list.sum_at_most("registers", "32-bit registers of a thread", "registers",
@@ -76,7 +77,7 @@ class Choices {
     Conditions list;
     list.at_most("warps", "warps that keep a processor busy", "warps", 2, warps());
     list.at_most("sums of a thread", "sums of a thread, so that loads are few", "registers", 16, sums());
-    if (target_.sm >= 80)
+    if (target_.has(Capability::asynchronous_copies))
       list.at_most("stages", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
     list.sum_at_most(
         "expected registers", "32-bit registers of a thread, as far as can be foretold", "registers",
@@ -151,7 +152,7 @@ class Choices {
                    of_stored("warp_m"),
                    v("warp_n"),
                    v("stages"),
-                   ir::boolean(target_.name == "sm_90a" && together_ > 0)};
+                   ir::boolean(target_.has(Capability::warpgroup_tensor_cores) && together_ > 0)};
 };
 
 }  // namespace

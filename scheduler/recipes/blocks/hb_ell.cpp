@@ -33,7 +33,8 @@ constexpr std::int64_t blocks_at_a_time = 2;
 struct SharedTile {
   std::int64_t rows, columns, depth, rows_of_warp, columns_of_warp, stages;
 };
-/// On sm_90a, as measured on an H200 (docs/measurements.md): of a warpgroup, of warps, of few rows.
+/// For targets with wgmma, as measured on an H200 (docs/measurements.md): of a warpgroup, of warps, of few
+/// rows.
 constexpr SharedTile of_warpgroup{64, 256, 64, 64, 256, 2}, of_warps{64, 128, 64, 32, 32, 3},
     of_few_rows{16, 128, 64, 16, 32, 3};
 /// Thread blocks that share a sum are wanted up to that many in all, each with so many iterations.
@@ -45,8 +46,13 @@ std::int64_t stored_together(const SparseTensor& weights) {
 }
 
 Tile<std::int64_t> tile_of(const HbEllKnobs& numbers, const Target& target) {
-  return {*numbers.tile_m, *numbers.tile_n, *numbers.tile_k,        *numbers.warp_m,
-          *numbers.warp_n, *numbers.stages, target.name == "sm_90a"};
+  return {*numbers.tile_m,
+          *numbers.tile_n,
+          *numbers.tile_k,
+          *numbers.warp_m,
+          *numbers.warp_n,
+          *numbers.stages,
+          target.has(Capability::warpgroup_tensor_cores)};
 }
 
 /// A number for each knob; those that are given, where they are.
@@ -65,7 +71,7 @@ class Numbers {
     columns_ = knobs_.tile_n.value_or(widest_tile);
     rows_ = knobs_.tile_m.value_or(block);
     depth_ = knobs_.tile_k.value_or(block * std::min(std::max<std::int64_t>(1, every_), blocks_at_a_time));
-    stages_ = knobs_.stages.value_or(target_.sm >= 80 ? usual_stages : 1);
+    stages_ = knobs_.stages.value_or(target_.has(Capability::asynchronous_copies) ? usual_stages : 1);
     if (every_ == 0) refuse_idle_knobs();
     if (may_take_measured_tile()) return of_tile(measured_tile());
     if (every_ > 0) {
@@ -111,8 +117,8 @@ class Numbers {
   /// Where nothing is said about tiles, and they hold whole blocks.
   bool may_take_measured_tile() const {
     const bool said = knobs_.tile_m || knobs_.tile_n || knobs_.tile_k || knobs_.warp_m || knobs_.warp_n;
-    return !said && target_.name == "sm_90a" && every_ % (places_of_line / block) == 0 && every_ > 0 &&
-           extent_.is_static();
+    return !said && target_.has(Capability::warpgroup_tensor_cores) &&
+           every_ % (places_of_line / block) == 0 && every_ > 0 && extent_.is_static();
   }
 
   /// A warpgroup's tile where there is one for most multiprocessors; smaller ones, in groups that share a
@@ -247,7 +253,7 @@ class Blocks {
  private:
   std::string instruction() const {
     if (tile_.by_warpgroups()) return fmt::format("wgmma_m64n{}k16", tile_.columns_each);
-    return schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8";
+    return schedule_.target().has(Capability::mma_m16n8k16) ? "mma_m16n8k16" : "mma_m16n8k8";
   }
 
   /// Warpgroups have 128 threads.

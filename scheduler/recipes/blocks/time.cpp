@@ -30,7 +30,7 @@ Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Ta
                                 std::min(rows, number_of_knob(point, "warp_m", block)),
                                 std::min(columns, number_of_knob(point, "warp_n", 64)),
                                 number_of_knob(point, "stages", 1),
-                                target.name == "sm_90a"};
+                                target.has(Capability::warpgroup_tensor_cores)};
   const bool warpgroups = tile.by_warpgroups();
   const std::int64_t turns = ceil_divide(ceil_divide(problem.k, places), split);
   const std::int64_t blocks = ceil_divide(problem.m, rows) * ceil_divide(problem.n, columns) * split;
@@ -48,7 +48,8 @@ Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Ta
 
   Parts parts(ceilings);
   parts.add_of_multiprocessor(Resource::l2, all_turns * staged, ceilings.l2_bytes_a_second);
-  const double rate = target.name == "sm_90a" && !warpgroups ? ceilings.share_of_mma : 1;
+  const double rate =
+      target.has(Capability::warpgroup_tensor_cores) && !warpgroups ? ceilings.share_of_mma : 1;
   parts.add_of_multiprocessor(Resource::tensor, all_turns * 2 * of_turn * static_cast<double>(columns),
                               rate * ceilings.tensor_operations_a_second);
   const double read_by_warps =

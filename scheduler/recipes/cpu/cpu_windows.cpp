@@ -121,7 +121,7 @@ double places_of_entry(const ProblemSummary& problem) {
 Bound time_of_cpu_windows(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                           const Ceilings& ceilings) {
   constexpr double of_one = 2.6, of_column = 2.05, of_gathered = 24, of_chain = 0.6, of_spilled = 8;
-  constexpr double of_group = 40, beyond_second = 0.8, bytes_of_place = 5, third_cache_bytes = 24e6;
+  constexpr double of_group = 40, beyond_second = 0.8, bytes_of_place = 5;
   constexpr std::int64_t registers_of_window = 2, most_registers = 28;
   const double cycle = 1e6 / ceilings.cycles_a_second;
   const double places = static_cast<double>(problem.stored) * places_of_entry(problem);
@@ -140,7 +140,8 @@ Bound time_of_cpu_windows(const ProblemSummary& problem, const KnobValues& point
             cycle * of_group * columns * static_cast<double>(ceil_divide(problem.m, rows_of_window)));
   if (bytes > static_cast<double>(target.second_cache_bytes))
     parts.add(Resource::l2, cycle * steps * beyond_second);
-  if (bytes > third_cache_bytes) parts.add(Resource::memory, 1e6 * bytes / ceilings.bytes_a_second / 2);
+  if (bytes > static_cast<double>(ceilings.third_cache_bytes))
+    parts.add(Resource::memory, 1e6 * bytes / ceilings.bytes_a_second / 2);
   parts.add(Resource::launch, ceilings.launch_microseconds);
   return parts.sum();
 }

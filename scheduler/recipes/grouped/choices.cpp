@@ -54,12 +54,14 @@ class Choices {
   }
 
   std::vector<ir::Knob> knobs() const {
-    const bool hopper = target_.name == "sm_90a", roles = target_.sm >= 90, ahead = target_.sm >= 80;
+    const bool ahead = target_.has(Capability::asynchronous_copies),
+               roles = target_.has(Capability::bulk_copies),
+               hand_over = target_.has(Capability::register_reallocation);
     using Values = std::vector<std::int64_t>;
     Values instructions;
     if (halves_ && !pairs_) instructions.push_back(mma_k8);
-    if (ahead) instructions.push_back(mma_k16);
-    if (hopper) instructions.push_back(wgmma_number);
+    if (target_.has(Capability::mma_m16n8k16)) instructions.push_back(mma_k16);
+    if (target_.has(Capability::warpgroup_tensor_cores)) instructions.push_back(wgmma_number);
     return {
         {"tile_m", {16, 32, 64, 128, 256}},
         {"tile_n", widths()},
@@ -69,8 +71,8 @@ class Choices {
         {"warp_n", {16, 32, 64, 128, 256}},
         {"stages", ahead ? Values{1, 2, 3, 4, 5, 6, 8} : Values{1}},
         {"producers", roles ? Values{0, 4} : Values{0}},
-        {"producer_registers", hopper ? Values{0, 88} : Values{0}},
-        {"consumer_registers", hopper ? Values{0, 152, 208} : Values{0}},
+        {"producer_registers", hand_over ? Values{0, 88} : Values{0}},
+        {"consumer_registers", hand_over ? Values{0, 152, 208} : Values{0}},
         // And 0 deals sums to blocks that go through tiles, which was never faster (few_columns.md).
         {"groups", pairs_ ? Values{1, 2, 3, 4, 8, 16} : Values{1, 2, 3, 4, 8}},
         {"line", {16, 32, 64}},
@@ -90,16 +92,17 @@ class Choices {
   std::vector<Constraint> preferences() const {
     Conditions list;
     const Expr by_warpgroups = ir::equal(v("instruction"), wgmma_number);
-    if (target_.sm >= 80)
+    if (target_.has(Capability::mma_m16n8k16))
       list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, mma_k16,
                    v("instruction"));
     // Tiles of 16 rows have few columns where the product has: two warps, or warps with less to sum.
     const Expr low = pairs_ && group_ > rows_of_warp ? Expr(0) : v("tile_m") < 32;
     list.at_most("warps", "warps that keep a processor busy", "warps", ir::select(low, 2, 4), warps());
-    const Expr few_sums = target_.name == "sm_90a" ? ir::select(low, 8, pairs_ ? 32 : 16) : Expr(32);
+    const Expr few_sums =
+        target_.has(Capability::warpgroup_tensor_cores) ? ir::select(low, 8, pairs_ ? 32 : 16) : Expr(32);
     list.at_most("sums", "accumulators of a thread, so that loads are few", "registers",
                  ir::select(is_narrow(v("tile_n")), 8, few_sums), accumulators());
-    if (target_.sm >= 80)
+    if (target_.has(Capability::asynchronous_copies))
       list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
     list.at_most("registers of roles", "both set or neither", {},
                  one_if(ir::equal(v("producer_registers"), 0)),
@@ -111,7 +114,7 @@ class Choices {
                      "registers", expected_registers(), registers_of_consumer());
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
-    if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
+    if (target_.has(Capability::warpgroup_tensor_cores) && !pairs_) prefer_what_was_fast(list, group_);
     list.where(0 < v("producer_registers") + v("consumer_registers"));
     list.at_most("registers of shared sums", "groups that share a sum, beside warps that hand registers over",
                  "groups", v("groups"), 1);
@@ -124,7 +127,7 @@ class Choices {
                    v("warp_n"), 64);
     }
     list.everywhere();
-    if (target_.name == "sm_90a" && pairs_) {
+    if (target_.has(Capability::warpgroup_tensor_cores) && pairs_) {
       list.where(by_warpgroups);
       list.at_most("rows of a warpgroup", "rows that one sums of a tile that two could share", "rows",
                    v("warp_m"), ir::maximum(64, v("tile_m") / 2));
@@ -177,10 +180,12 @@ class Choices {
 
   void instruction(Conditions& list) const {
     const Expr kind = v("instruction");
-    list.at_most(
-        "instruction", "the architecture that has the instruction, with 1 for sm_90a", {},
-        ir::select(ir::equal(kind, wgmma_number), 901, ir::select(ir::equal(kind, mma_k16), 800, 750)),
-        target_.sm * 10 + (target_.architecture_specific ? 1 : 0));
+    const auto lacks = [&](Capability capability) { return Expr(target_.has(capability) ? 0 : 1); };
+    list.at_most("instruction", "instructions that the target does not have", "instructions",
+                 ir::select(ir::equal(kind, wgmma_number), lacks(Capability::warpgroup_tensor_cores),
+                            ir::select(ir::equal(kind, mma_k16), lacks(Capability::mma_m16n8k16),
+                                       lacks(Capability::mma_m16n8k8))),
+                 0);
     list.divides("rows of an instruction", "rows of a warp that no instruction takes",
                  ir::select(by_warpgroups(), 64, 16), v("warp_m"));
   }
@@ -188,13 +193,13 @@ class Choices {
   void roles(Conditions& list) const {
     const Expr producers = v("producers");
     const Expr has = ir::minimum(producers, 1);
-    if (target_.sm < 80)
+    if (target_.has(Capability::asynchronous_copies))
+      list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
+    else
       list.at_most("copies ahead", "stages, of a target whose copies cannot run ahead", "stages", v("stages"),
                    1);
-    else
-      list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
     list.at_most("roles", "warps that only copy, where the target and runs of columns have such copies",
-                 "warps", producers, target_.sm >= 90 && runs_ ? 4 : 0);
+                 "warps", producers, target_.has(Capability::bulk_copies) && runs_ ? 4 : 0);
     list.where(0 < producers);
     list.divides("runs of roles", "runs of a tile that those who copy do not share evenly",
                  lanes_of_warp * warps_of_warpgroup,

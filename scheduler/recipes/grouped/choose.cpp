@@ -101,19 +101,20 @@ class Numbers {
     if (by_warpgroups()) return ShflBwInstruction::wgmma;
     if (tiles_.two_of_four) return ShflBwInstruction::mma_m16n8k16;
     if (knobs_.instruction != ShflBwInstruction::chosen) return knobs_.instruction;
-    return target_.sm >= 80 ? ShflBwInstruction::mma_m16n8k16 : ShflBwInstruction::mma_m16n8k8;
+    return target_.has(Capability::mma_m16n8k16) ? ShflBwInstruction::mma_m16n8k16
+                                                 : ShflBwInstruction::mma_m16n8k8;
   }
 
   bool by_warpgroups() const {
     if (knobs_.instruction != ShflBwInstruction::chosen)
       return knobs_.instruction == ShflBwInstruction::wgmma;
-    return target_.name == "sm_90a" && tiles_.rows >= rows_of_warpgroup;
+    return target_.has(Capability::warpgroup_tensor_cores) && tiles_.rows >= rows_of_warpgroup;
   }
 
   /// Producers copy whole runs.
   bool has_roles() const {
     if (knobs_.producers) return *knobs_.producers > 0;
-    return target_.name == "sm_90a" && has_runs() && knobs_.groups.value_or(1) <= 1 &&
+    return target_.has(Capability::register_reallocation) && has_runs() && knobs_.groups.value_or(1) <= 1 &&
            knobs_.stages.value_or(most_stages) > 1;
   }
 
@@ -218,7 +219,7 @@ class Numbers {
 
   std::int64_t stages_of(const Tile<std::int64_t>& tile) const {
     if (knobs_.stages) return *knobs_.stages;
-    if (target_.sm < 80) return 1;
+    if (!target_.has(Capability::asynchronous_copies)) return 1;
     if (by_elements())
       return std::clamp<std::int64_t>(stages_that_fit(tile, short_line), 1, stages_of_elements);
     return std::clamp<std::int64_t>(stages_that_fit(tile, short_line), 1, most_stages);

@@ -255,7 +255,8 @@ bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, c
                   "a product C[m, n] = sum of A[m, k] B[k, n], or a convolution of known size; else "
                   "default_schedule(algorithm, weights, target)");
   if (reads_bytes(algorithm, weights)) return has_tensor_cores_for_bytes(target, weights.dtype());
-  return has_tensor_cores_for(target, weights.dtype()) && (target.sm >= 80 || !tiles.two_of_four);
+  return has_tensor_cores_for(target, weights.dtype()) &&
+         (!tiles.two_of_four || target.has(Capability::sparse_tensor_cores));
 }
 
 Schedule grouped_product(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,

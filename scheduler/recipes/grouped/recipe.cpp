@@ -105,7 +105,7 @@ std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target) {
 }
 
 std::string why_no_v_n_m(const SpaceProblem& problem, const Target& target) {
-  if (!target.is_gpu() || target.sm < 80) return target.name + " has no sparse tensor cores";
+  if (!target.has(Capability::sparse_tensor_cores)) return target.name + " has no sparse tensor cores";
   if (!of_pairs.is_format(problem.format)) return problem.format.text() + " does not keep two of four";
   if (auto reason = why_no_bytes(problem); !reason.empty()) return reason;
   return why_no_grouped_tiles(problem, target);

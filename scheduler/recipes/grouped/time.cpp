@@ -72,7 +72,7 @@ std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallb
 Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
   constexpr std::int64_t rows_without_groups = 128, usual_bytes = 128;
   const std::int64_t usual_rows = problem.group_rows > 0 ? problem.group_rows : rows_without_groups;
-  const bool may = target.name == "sm_90a" && usual_rows >= rows_of_warpgroup;
+  const bool may = target.has(Capability::warpgroup_tensor_cores) && usual_rows >= rows_of_warpgroup;
   Cut cut;
   cut.pairs = problem.kept_of > 0;
   cut.element_bytes = static_cast<std::int64_t>(size_of(problem.dtype));
@@ -87,9 +87,11 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   cut.places = number_of_knob(point, "tile_k", usual_bytes / cut.element_bytes);
   const auto room = static_cast<double>(target.shared_bytes_per_block);
   const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
-  cut.stages = target.sm < 80 ? 1 : number_of_knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4));
+  cut.stages = target.has(Capability::asynchronous_copies)
+                   ? number_of_knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4))
+                   : 1;
   cut.split = number_of_knob(point, "groups", 1);
-  const bool has_roles = target.name == "sm_90a" && problem.n % 8 == 0;
+  const bool has_roles = target.has(Capability::register_reallocation) && problem.n % 8 == 0;
   cut.producers = given(point, "producers", has_roles ? 4 : 0);
   cut.persists = given(point, "blocks", has_roles ? 1 : 0) > 0;
   if (cut.warpgroups) {
@@ -159,7 +161,9 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
   const double multiplied = depth * rows * columns;
   const double together = cut.persists ? 1 : std::min(turns, resident(cut, target));
   const double working = std::min(1.0, together * static_cast<double>(warps_of(cut)) / busy_warps);
-  const double slower = working * (target.name == "sm_90a" && !cut.warpgroups ? ceilings.share_of_mma : 1);
+  const double slower =
+      working *
+      (target.has(Capability::warpgroup_tensor_cores) && !cut.warpgroups ? ceilings.share_of_mma : 1);
   // Sparse instructions multiply twice as much at a time, and so do those of bytes.
   const double at_once = (cut.pairs ? 2 : 1) * (2 / static_cast<double>(cut.element_bytes));
   parts.add_of_multiprocessor(Resource::tensor, turns * (2 / at_once) * multiplied,

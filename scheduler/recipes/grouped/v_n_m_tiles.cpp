@@ -43,8 +43,9 @@ ShflBwKnobs v_n_m_tiles(const Algorithm& algorithm, const SparseTensor& weights,
   if (is_factor_of_a_byte(weights.dtype()) && !weights.format().parameters.contains("k") && !knobs.tile_k)
     knobs.tile_k = 2 * usual.places;
   const Extent all = columns_of(algorithm, ordered_product(algorithm));
-  if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||
-      knobs.tile_n || knobs.tile_k || knobs.warp_m || !all.is_static() || algorithm.takes_any_weights())
+  if (weights.format() != Format{"column_quads", {}} || !target.has(Capability::warpgroup_tensor_cores) ||
+      knobs.tile_m || knobs.tile_n || knobs.tile_k || knobs.warp_m || !all.is_static() ||
+      algorithm.takes_any_weights())
     return knobs;
   double best = 0;
   for (const PairTiles& tile : {PairTiles{64, 64}, usual, tall}) {

@@ -98,11 +98,13 @@ void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const 
 }
 
 bool has_tensor_cores_for(const Target& target, DType dtype) {
-  return target.is_gpu() && (dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80));
+  return target.is_gpu() &&
+         (dtype == DType::f16 || (dtype == DType::bf16 && target.has(Capability::bf16_tensor_cores)));
 }
 
 bool has_tensor_cores_for_bytes(const Target& target, DType dtype) {
-  return target.is_gpu() && target.sm >= (dtype == DType::i8 ? 80 : 89) && is_factor_of_a_byte(dtype);
+  return dtype == DType::i8 ? target.has(Capability::sparse_tensor_cores)
+                            : is_float_of_a_byte(dtype) && target.has(Capability::fp8_tensor_cores);
 }
 
 std::string why_no_tensor_cores(const Target& target, DType dtype) {

@@ -42,7 +42,7 @@ class Product {
 
   std::vector<ir::Knob> knobs() const {
     std::vector<std::int64_t> buffers{0, 1};
-    if (target_.sm >= 80) buffers = {0, 1, 2, 3, 4};
+    if (target_.has(Capability::asynchronous_copies)) buffers = {0, 1, 2, 3, 4};
     return {{"form",
              {baked, number_of(SparseRtForm::streaming), number_of(SparseRtForm::row_per_warp),
               number_of(SparseRtForm::pieces)}},
@@ -138,7 +138,7 @@ class Product {
     list.where(chunked());
     list.at_most("copies ahead",
                  "buffers for chunks, of which a target without copies that run ahead has one", "buffers",
-                 v("depth"), target_.sm >= 80 ? 8 : 1);
+                 v("depth"), target_.has(Capability::asynchronous_copies) ? 8 : 1);
     list.at_most("groups beside chunks", "groups of threads that share a sum, where B comes in chunks",
                  "groups", groups, 1);
     list.where(is(SparseRtForm::streaming));
@@ -282,7 +282,7 @@ class Product {
     list.at_most("threads of chunks", "threads of a block", "threads", 128, v("threads"));
     list.at_most("threads of chunks (2)", "threads of a block", "threads", v("threads"), 512);
     list.at_most("tile of chunks", "rows times columns of a block", {}, v("rows") * v("threads"), 128 * 256);
-    if (target_.sm >= 80) {
+    if (target_.has(Capability::asynchronous_copies)) {
       list.at_most("chunks ahead", "buffers, so that chunks come ahead", "buffers", 2, v("depth"));
       list.at_most("buffers", "rows of B under way, enough and not more", "rows", 64,
                    v("depth") * v("chunk"));

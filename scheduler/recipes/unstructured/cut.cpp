@@ -111,7 +111,10 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   const auto fits = [&] {
     return cut.depth * cut.chunk * cut.threads * size.bytes_of_sum <= target.shared_bytes_per_block;
   };
-  cut.depth = knobs.depth > 0 ? knobs.depth : target.sm < 80 ? 1 : little || cut.chunk <= short_chunk ? 4 : 3;
+  cut.depth = knobs.depth > 0                                ? knobs.depth
+              : !target.has(Capability::asynchronous_copies) ? 1
+              : little || cut.chunk <= short_chunk           ? 4
+                                                             : 3;
   while (knobs.depth == 0 && cut.depth > 2 && !fits()) --cut.depth;
   while (knobs.threads == 0 && cut.threads > 64 && !fits()) cut.threads /= 2;
   const std::int64_t columns_of_blocks = ceil_divide(size.columns, cut.threads);

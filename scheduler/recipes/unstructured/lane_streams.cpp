@@ -74,7 +74,7 @@ Schedule streamed_schedule(Algorithm algorithm, std::shared_ptr<const SparseTens
     refuse_recipe(needs, algorithm, why,
                   "C[m, n] = sum of A[m, k] B[k, n] with a number of columns that is known; else "
                   "default_schedule(algorithm, weights, target)");
-  if (target.sm < 80 || !has_tensor_cores_for(target, weights->dtype()))
+  if (!target.has(Capability::asynchronous_copies) || !has_tensor_cores_for(target, weights->dtype()))
     return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
   const LaneStreamKnobs chosen = chosen_for(knobs, problem, is_in_pairs(weights->format()), target);
   const std::int64_t of_block = chosen.warps * chosen.turns,

@@ -24,7 +24,8 @@ constexpr auto lane_stream_list =
             knob_of<&LaneStreamKnobs::slice>("slice", widest_stream, 1, {}, columns_of_pairs));
 
 std::string why_no_points(const SpaceProblem& problem, const Target& target) {
-  if (!target.is_gpu() || target.sm < 80) return target.name + " has no copies that go on by themselves";
+  if (!target.has(Capability::asynchronous_copies))
+    return target.name + " has no copies that go on by themselves";
   if (!is_of_streams(problem.format)) return problem.format.text() + " has no streams for lanes";
   StreamedProduct found;
   if (std::string why = why_no_streams(problem.algorithm, found); !why.empty()) return why;

@@ -59,7 +59,7 @@ std::optional<Reason> check_depth(const ir::Program& program, const std::string&
   const std::string found = fmt::format("depth = {} in {}", depth, scope);
   if (scope != "shared")
     return Reason{7, found, fmt::format("depth = 1 in {}, or shared in place of it", scope), {}};
-  if (target.is_gpu() && target.sm < 80)
+  if (target.is_gpu() && !target.has(Capability::asynchronous_copies))
     return Reason{7,
                   fmt::format("{} has no cp.async, by which copies run ahead", target.name),
                   "depth = 1, or a target from sm_80 on",
