@@ -168,7 +168,9 @@ WeightMatrix made(const SyntheticLayer& layer) {
     choose_columns(length, column_weights, random, keys, result.column);
     result.row_begin.push_back(result.stored());
   }
-  const double deviation = std::sqrt(2.0 / static_cast<double>(std::max<std::int64_t>(layer.columns, 1)));
+  constexpr double of_integers = 32;
+  const double of_reals = std::sqrt(2.0 / static_cast<double>(std::max<std::int64_t>(layer.columns, 1)));
+  const double deviation = is_float(layer.dtype) ? of_reals : of_integers;
   for (std::int64_t i = 0; i < total; ++i) {
     do {
       result.values.set(i, deviation * random.normal());

@@ -208,6 +208,12 @@ TEST(SparseTensorCores, BytesLieAlongTheSum) {
     expect_exact(linear({80, 520, 17}, target, DType::e4m3, ProductLayout::nk, {.tile_k = 256}));
     expect_exact(linear({80, 520, 17}, target, DType::e4m3, ProductLayout::nk, {.tile_k = 64, .groups = 2}));
   }
+  // Sums of integers, and parts of them that blocks share.
+  for (const std::string target : {"sm_80", "sm_90a"}) {
+    SCOPED_TRACE(target);
+    expect_exact(linear({150, 272, 40}, target, DType::i8, ProductLayout::nk));
+    expect_exact(linear({70, 300, 9}, target, DType::i8, ProductLayout::kn, {.groups = 2}));
+  }
   EXPECT_TRUE(uses(linear({64, 128, 64}, "sm_90a", DType::e4m3, ProductLayout::nk), "wgmma_sp_m64n64k64"));
   EXPECT_TRUE(uses(linear({64, 128, 64}, "sm_89", DType::e4m3, ProductLayout::nk), "mma_sp_m16n8k64"));
   // Without such tensor cores, and for formats that list columns, other recipes have a schedule.

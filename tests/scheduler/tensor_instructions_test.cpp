@@ -15,14 +15,15 @@ TEST(TensorInstructions, EachHasTheRowThatExecutesIt) {
       ++rows;
       EXPECT_TRUE(row.effect);
       EXPECT_TRUE(row.reads_results);
-      EXPECT_EQ(row.result, DType::f32);
+      EXPECT_EQ(row.result, tensor.operands == DType::i8 ? DType::i32 : DType::f32);
       EXPECT_EQ(row.results, tensor.m * tensor.n / (32 * tensor.warps));
       EXPECT_EQ(row.lowest_sm, tensor.lowest_sm);
-      // In registers of four bytes, two elements each, of 32 lanes; or a descriptor of three parts a factor.
+      // In registers of four bytes of 32 lanes; or a descriptor of three parts a factor.
       // One more says which two of four the left factor has.
+      const int bytes = static_cast<int>(size_of(tensor.operands));
       const int factors = tensor.place == TensorOperands::shared
                               ? 6
-                              : tensor.m * tensor.kept() / 64 + tensor.k * tensor.n / 64;
+                              : (tensor.m * tensor.kept() + tensor.k * tensor.n) * bytes / 128;
       const int operands = factors + (tensor.two_of_four ? 1 : 0);
       EXPECT_EQ(row.operands.size(), static_cast<std::size_t>(operands));
     }
