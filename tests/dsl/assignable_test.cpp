@@ -89,8 +89,10 @@ static_assert(std::is_same_v<Found<Pruned<m, n>, Product>, List<Pruned<m, n>>>);
 static_assert(std::is_same_v<Found<C, SumOver_k<A, Pruned<k, n>>>, List<A, Pruned<k, n>>>);
 
 static_assert(ComputableElement<f16> && ComputableElement<bf16> && ComputableElement<f32> &&
-              ComputableElement<f64>);
-static_assert(!ComputableElement<std::int8_t> && !ComputableElement<bool> && !ComputableElement<long double>);
+              ComputableElement<f64> && ComputableElement<e4m3> && ComputableElement<e5m2> &&
+              ComputableElement<i8>);
+static_assert(!ComputableElement<std::uint8_t> && !ComputableElement<bool> &&
+              !ComputableElement<long double>);
 
 TEST(AssignableTest, AnAssignmentOfThisKindBecomesAnAlgorithm) {
   const Tensor<f16, 2, sparse> weights("A", {4, 5});
