@@ -99,7 +99,7 @@ std::optional<std::vector<float>> scales_of_rows(const Array& scale, std::int64_
 }
 
 std::string shapes_of_scales(std::int64_t rows) {
-  return fmt::format("[1], one for all, or [{0}] or [{0}, 1], one a row", rows);
+  return fmt::format("[1], one for all, or [{0}] or [{0}, 1]", rows);
 }
 
 Quantized quantized(const WeightMatrix& weights, DType type, ScaledTogether together, CallPlace place) {
