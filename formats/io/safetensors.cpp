@@ -110,7 +110,8 @@ ListedWeight listed(const SplitWeight& weight, const std::string& path) {
 DType element_type_of(const StoredTensor& tensor) {
   const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
   if (known == stored_types().end() || !known->dtype)
-    refuse_tensor(tensor, "elements of " + tensor.dtype, "F64, F32, F16, BF16, or an integer type");
+    refuse_tensor(tensor, "elements of " + tensor.dtype,
+                  "F64, F32, F16, BF16, F8_E4M3, F8_E5M2, or an integer type");
   return *known->dtype;
 }
 

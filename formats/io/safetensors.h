@@ -41,7 +41,7 @@ std::span<const StoredType> stored_types();
 /// file, no key twice, sizes that follow from shapes, no gap, no overlap, nothing after the last.
 std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::string& origin);
 
-/// UserError for element types that weft does not have (the 8-bit floats and smaller).
+/// UserError for element types that weft does not have (floats of fewer bits than F8, and F8_E8M0).
 DType element_type_of(const StoredTensor& tensor);
 /// Copies a tensor. UserError as from element_type_of.
 Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as = {});
