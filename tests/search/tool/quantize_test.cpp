@@ -104,7 +104,7 @@ TEST_F(QuantizeTest, ReadAgainIsWithinHalfAStep) {
     } else {
       EXPECT_EQ(scale.shape(), (std::vector<std::int64_t>{rows, 1}));
       EXPECT_EQ(after.row_scale[empty_row], 1);
-      EXPECT_NE(after.row_scale[0], after.row_scale[1]);
+      EXPECT_NE(after.row_scale[4], after.row_scale[5]);
     }
   }
 }
