@@ -15,8 +15,9 @@ double largest_number(DType type) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   if (type == DType::e4m3) return static_cast<float>(e4m3(infinity));
   if (type == DType::e5m2) return static_cast<float>(e5m2(infinity));
+  if (type == DType::i8) return std::numeric_limits<i8>::max();
   throw UserError("weights are not quantised to that type", "the type", std::string(name_of(type)),
-                  "e4m3 or e5m2");
+                  "e4m3, e5m2 or i8");
 }
 
 /// A scale below the normal numbers of f32 would have few digits.
@@ -68,7 +69,7 @@ Quantized by_scales(const WeightMatrix& weights, DType type, std::vector<float> 
             fmt::format("{}, row {}, column {}", weights.origin, row, weights.column_of(i)),
             fmt::format("{} over the scale {}", before, scale),
             fmt::format("scales by which {} holds it: at least {}", name_of(type), std::abs(before) / most));
-      result.weights.values.set(i, before / scale);
+      result.weights.values.set(i, is_float(type) ? before / scale : std::nearbyint(before / scale));
       const double error = std::abs(result.weights.values.get(i) * scale - before);
       result.largest_error = std::max(result.largest_error, error);
       squares += error * error;

@@ -28,7 +28,7 @@ constexpr std::string_view behind_scaled = "_scale";
 
 bool is_of_a_byte(const StoredTensor& tensor) {
   const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
-  return known != stored_types().end() && known->dtype && is_float_of_a_byte(*known->dtype);
+  return known != stored_types().end() && known->dtype && is_factor_of_a_byte(*known->dtype);
 }
 
 /// The tensors that are weights as they stand, and those that only together with others are.

@@ -50,7 +50,7 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as =
 /// that a package has split into parts counts as one tensor (see split_weight.h): `<prefix>.weight` of the
 /// compressed-tensors package, `<name>` of PyTorch's 2:4 weights (`<name>.packed` and `<name>.meta`), of its
 /// masked ones (`<name>_orig` and `<name>_mask`), and of its CSR tensors (`<name>.crow_indices` and so on). A
-/// floating `<name>_scale` beside a weight of F8 becomes its row_scale: [1], [rows] or [rows, 1], as
+/// floating `<name>_scale` beside a weight of F8 or I8 becomes its row_scale: [1], [rows] or [rows, 1], as
 /// compressed-tensors and vLLM write it. UserError for other shapes and types.
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const ReadOptions& options);

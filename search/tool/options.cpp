@@ -258,7 +258,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
        [](const std::string& word) { return read_number<std::int64_t>(word).has_value(); });
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
   add_option(app, "--layout", options.layout, "kn or nk; nchw, nhwc, chwn");
-  add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64, e4m3, e5m2, i8", "TYPE");
+  add_option(app, "--dtype", options.dtype, "f64 f32 f16 bf16 e4m3 e5m2 i8", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
   begin_group(app, "Operands");
   add_option(app, "--seed", options.seed, "of values not in the file");

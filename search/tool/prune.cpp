@@ -60,10 +60,10 @@ std::optional<Quantizing> quantizing_of(const PruneVerb& verb) {
   const std::size_t colon = verb.quantize.find(':');
   const std::optional<DType> type = dtype_named(verb.quantize.substr(0, colon));
   const std::string how = colon == std::string::npos ? "per_row" : verb.quantize.substr(colon + 1);
-  const bool is_known = type && is_float_of_a_byte(*type) && (how == "per_row" || how == "per_tensor");
+  const bool is_known = type && is_factor_of_a_byte(*type) && (how == "per_row" || how == "per_tensor");
   if (!is_known)
     throw UserError("weights cannot be quantised so", "--quantize", verb.quantize,
-                    "e4m3 or e5m2, alone or with :per_row or :per_tensor, such as e4m3:per_row");
+                    "e4m3, e5m2 or i8, alone or with :per_row or :per_tensor, such as e4m3:per_row");
   if (colon != std::string::npos && !verb.scales.empty())
     throw UserError("scales are given, and how many there are to be", "--quantize " + verb.quantize,
                     "--scales " + verb.scales, "--quantize e4m3 --scales FILE: its shape says how many");
@@ -449,7 +449,8 @@ void add_prune(CLI::App& app, Action& action) {
   add_option(command, "--scores", verb.scores,
              "what each weight is worth, in place of |w|: a file with one matrix of that shape");
   add_option(command, "--quantize", verb.quantize,
-             "then round to e4m3 or e5m2; :per_row (unasked) or :per_tensor says what has a scale", "TYPE");
+             "then round to e4m3, e5m2 or i8; :per_row (unasked) or :per_tensor says what has a scale",
+             "TYPE");
   add_option(command, "--scales", verb.scales, "these, not by the largest: a file, or FILE:TENSOR", "FILE");
   begin_group(command, "Search");
   add_option(command, "--seed", verb.seed, "of the search for a row order");
