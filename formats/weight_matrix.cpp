@@ -169,6 +169,9 @@ void check_matrix(const WeightMatrix& weights) {
            fmt::format("{} offsets for {} rows{}", begin.size(), rows,
                        begin.empty() ? "" : fmt::format(", the first of them {}", begin.front())),
            fmt::format("{} offsets, the first of them 0", rows + 1));
+  if (!weights.row_scale.empty() && std::ssize(weights.row_scale) != rows)
+    refuse(weights.origin, "the scales", fmt::format("{} scales", weights.row_scale.size()),
+           fmt::format("{}, one for each row, or none", rows));
   if (weights.values.size() != stored)
     refuse(weights.origin, "the values",
            fmt::format("{} values for {} columns", weights.values.size(), stored),
@@ -201,6 +204,18 @@ std::pair<std::int64_t, std::int64_t> matrix_of(std::span<const std::int64_t> sh
   const std::int64_t columns = element_count(shape.subspan(first), "the weight");
   check_extents(rows, columns, origin);
   return {rows, columns};
+}
+
+/// Of as many rows: each scale is of all rows that its own has become.
+std::vector<float> scales_of(const WeightMatrix& weights, std::int64_t rows) {
+  if (weights.row_scale.empty() || rows == weights.rows) return weights.row_scale;
+  if (weights.rows == 0 || rows % weights.rows != 0)
+    refuse(weights.origin, "the scales of rows", fmt::format("{} scales", weights.rows),
+           fmt::format("as many rows, or a multiple, and not {}", rows));
+  std::vector<float> scales;
+  for (std::int64_t row = 0; row < rows; ++row)
+    scales.push_back(weights.row_scale[static_cast<std::size_t>(row / (rows / weights.rows))]);
+  return scales;
 }
 
 }  // namespace
@@ -257,6 +272,7 @@ WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensio
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     if (rows != weights.rows) weights.pruned_for = nullptr;
+    weights.row_scale = scales_of(weights, rows);
     weights.rows = rows;
     weights.columns = columns;
     weights.row_begin = std::move(begin);

@@ -43,6 +43,9 @@ struct WeightMatrix {
   /// What the file says, where it fits (pruned_for.h); null: nothing.
   std::shared_ptr<const PrunedFor> pruned_for = nullptr;
   std::string note = {};  ///< what the file says that does not fit, one sentence; empty: nothing
+  /// What each row is to be multiplied by, as the file has it beside weights of a byte; empty: nothing. They
+  /// stay out of `values`, and belong behind the sum of a product.
+  std::vector<float> row_scale = {};
 
   std::int64_t stored() const { return static_cast<std::int64_t>(column.size()); }
   /// The numbers of a row's entries: where they stand in `column` and `values`.

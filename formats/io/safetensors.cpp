@@ -4,6 +4,7 @@
 #include <weft/formats/io/pruned_for.h>
 #include <weft/formats/io/safetensors.h>
 #include <weft/formats/io/split_weight.h>
+#include <weft/formats/quantized.h>
 
 #include <algorithm>
 #include <array>
@@ -22,17 +23,57 @@ WeightMatrix dense_weights(const StoredTensor& tensor, std::optional<DType> rein
   return from_dense(array, tensor.origin + ":" + tensor.name);
 }
 
+/// Behind a weight's name, that of its scale: "fc1.weight_scale", as compressed-tensors and vLLM write it.
+constexpr std::string_view behind_scaled = "_scale";
+
+bool is_of_a_byte(const StoredTensor& tensor) {
+  const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
+  return known != stored_types().end() && known->dtype && is_factor_of_a_byte(*known->dtype);
+}
+
 /// The tensors that are weights as they stand, and those that only together with others are.
 struct FoundWeights {
   std::vector<const StoredTensor*> dense;
   std::vector<SplitWeight> split;
+  std::map<std::string, const StoredTensor*> scales;  ///< of weights of a byte, by the names of these
 
   explicit FoundWeights(std::span<const StoredTensor> tensors) : split(split_weights_among(tensors)) {
     std::set<const StoredTensor*> parts;
-    for (const SplitWeight& weight : split) parts.insert(weight.parts.begin(), weight.parts.end());
-    for (const StoredTensor& tensor : tensors) {
-      if (!parts.contains(&tensor)) dense.push_back(&tensor);
+    std::set<std::string> scaled;
+    for (const SplitWeight& weight : split) {
+      parts.insert(weight.parts.begin(), weight.parts.end());
+      if (is_of_a_byte(weight.values())) scaled.insert(weight.name);
     }
+    for (const StoredTensor& tensor : tensors) {
+      if (!parts.contains(&tensor) && is_of_a_byte(tensor)) scaled.insert(tensor.name);
+    }
+    for (const StoredTensor& tensor : tensors) {
+      if (parts.contains(&tensor)) continue;
+      const std::string before = tensor.name.substr(0, tensor.name.rfind('_'));
+      if (tensor.name.ends_with(behind_scaled) && scaled.contains(before))
+        scales[before] = &tensor;
+      else
+        dense.push_back(&tensor);
+    }
+  }
+
+  /// The weight of that name with its scale, if it has one.
+  WeightMatrix with_scale(WeightMatrix weights, const std::string& name) const {
+    const auto found = scales.find(name);
+    if (found == scales.end()) return weights;
+    const StoredTensor& tensor = *found->second;
+    const Array scale = array_of(tensor);
+    if (!is_float(scale.dtype()))
+      refuse_tensor(tensor, "a scale of " + tensor.dtype, "F32, F16, BF16 or F64");
+    check_finite(scale, tensor.origin, [&](std::int64_t i) { return place_of(tensor, i, scale.dtype()); });
+    const auto scales_read = scales_of_rows(scale, weights.rows);
+    if (!scales_read)
+      refuse_tensor(
+          tensor,
+          fmt::format("a scale of {} for weights of {} rows", text_of_shape(tensor.shape), weights.rows),
+          shapes_of_scales(weights.rows));
+    weights.row_scale = *scales_read;
+    return weights;
   }
 };
 
@@ -69,7 +110,8 @@ ListedWeight listed(const SplitWeight& weight, const std::string& path) {
 DType element_type_of(const StoredTensor& tensor) {
   const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
   if (known == stored_types().end() || !known->dtype)
-    refuse_tensor(tensor, "elements of " + tensor.dtype, "F64, F32, F16, BF16, or an integer type");
+    refuse_tensor(tensor, "elements of " + tensor.dtype,
+                  "F64, F32, F16, BF16, F8_E4M3, F8_E5M2, or an integer type");
   return *known->dtype;
 }
 
@@ -84,7 +126,12 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) 
 
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const ReadOptions& options) {
-  const FoundWeights found(tensors);
+  FoundWeights found(tensors);
+  std::erase_if(found.scales, [&](const auto& scale) {
+    const bool is_asked_for = scale.second->name == options.tensor;
+    if (is_asked_for) found.dense.push_back(scale.second);
+    return is_asked_for;
+  });
   std::vector<Candidate> candidates;
   for (const StoredTensor* tensor : found.dense)
     candidates.push_back({tensor->name, tensor->dtype, tensor->shape});
@@ -92,8 +139,10 @@ WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::str
     candidates.push_back({weight.name, weight.values().dtype, weight.shape});
   const std::size_t index = choose(candidates, options.tensor, Wanted::weight, origin);
   const auto with_said = [&](WeightMatrix weights, const StoredTensor& tensor) {
+    const std::string& name = candidates[index].name;
+    if (!options.reinterpret_as) weights = found.with_scale(std::move(weights), name);
     if (tensor.metadata == nullptr) return weights;  // no tensor of such a file
-    return with_metadata(std::move(weights), *tensor.metadata, candidates[index].name);
+    return with_metadata(std::move(weights), *tensor.metadata, name);
   };
   if (index < found.dense.size())
     return with_said(dense_weights(*found.dense[index], options.reinterpret_as), *found.dense[index]);
@@ -107,6 +156,8 @@ std::vector<ListedWeight> list_among(std::span<const StoredTensor> tensors, cons
   std::map<const StoredTensor*, ListedWeight> by_place;
   for (const StoredTensor* tensor : found.dense) by_place.emplace(tensor, listed(*tensor, path));
   for (const SplitWeight& weight : found.split) by_place.emplace(&weight.values(), listed(weight, path));
+  for (const auto& [name, scale] : found.scales)
+    by_place.emplace(scale, listed(*scale, path)).first->second.stored_as = "scale";
   std::vector<ListedWeight> weights;
   for (auto& [place, weight] : by_place) weights.push_back(std::move(weight));
   return weights;

@@ -41,7 +41,7 @@ std::span<const StoredType> stored_types();
 /// file, no key twice, sizes that follow from shapes, no gap, no overlap, nothing after the last.
 std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::string& origin);
 
-/// UserError for element types that weft does not have (the 8-bit floats and smaller).
+/// UserError for element types that weft does not have (floats of fewer bits than F8, and F8_E8M0).
 DType element_type_of(const StoredTensor& tensor);
 /// Copies a tensor. UserError as from element_type_of.
 Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as = {});
@@ -49,7 +49,9 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as =
 /// The tensor of the name that is asked for, or the only one of two or more dimensions, as a weight. A weight
 /// that a package has split into parts counts as one tensor (see split_weight.h): `<prefix>.weight` of the
 /// compressed-tensors package, `<name>` of PyTorch's 2:4 weights (`<name>.packed` and `<name>.meta`), of its
-/// masked ones (`<name>_orig` and `<name>_mask`), and of its CSR tensors (`<name>.crow_indices` and so on).
+/// masked ones (`<name>_orig` and `<name>_mask`), and of its CSR tensors (`<name>.crow_indices` and so on). A
+/// floating `<name>_scale` beside a weight of F8 or I8 becomes its row_scale: [1], [rows] or [rows, 1], as
+/// compressed-tensors and vLLM write it. UserError for other shapes and types.
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const ReadOptions& options);
 /// The same weights by what the header says, split ones as one.

@@ -174,7 +174,7 @@ std::uint64_t size_of_entry(const Entry& entry, const std::string& origin) {
   const auto type = std::ranges::find(types, *entry.dtype, &StoredType::name);
   if (type == types.end())
     refuse(origin, where, "the element type " + in_quotes(*entry.dtype),
-           "F64, F32, F16, BF16, or an integer type");
+           "F64, F32, F16, BF16, F8_E4M3, F8_E5M2, or an integer type");
   std::uint64_t bits = type->bits;
   for (const std::uint64_t extent : *entry.shape) {
     if (extent > INT64_MAX || __builtin_mul_overflow(bits, extent, &bits))

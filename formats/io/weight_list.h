@@ -18,13 +18,17 @@ struct ListedWeight {
   std::string dtype = {};                ///< as the file spells it, "F16"; empty where only reading tells
   std::vector<std::int64_t> shape = {};  ///< likewise
   /// "dense", "masked", "csr parts", "sparse-bitmask", "sparse-24-bitmask", "2:4 packed", "coordinate",
-  /// "pattern", "scipy csr" and so on; empty where nothing is known.
+  /// "pattern", "scipy csr" and so on, "scale" of what another weight's rows are to be multiplied by; empty
+  /// where nothing is known.
   std::string stored_as = {};
   std::uint64_t bytes = 0;  ///< in the file
   std::string fault = {};   ///< why it cannot be read, one sentence; empty where nothing is known against it
 
   /// Fewer than two dimensions, as biases, scales and counters have. Not so where only reading tells.
-  bool is_vector() const { return shape.size() == 1 || (shape.empty() && stored_as == "dense"); }
+  bool is_vector() const {
+    return shape.size() == 1 || is_scale() || (shape.empty() && stored_as == "dense");
+  }
+  bool is_scale() const { return stored_as == "scale"; }
 };
 
 /// All weights of a file (any of file_formats()), of an index of shards, or of a folder: by its index of

@@ -242,7 +242,11 @@ Pruning choose_weights(const WeightMatrix& weights, const Format& format, const 
 }
 
 WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, CallPlace place) {
-  return user_call(place, [&] { return kept_of(weights, pruning); });
+  return user_call(place, [&] {
+    WeightMatrix kept = kept_of(weights, pruning);
+    kept.row_scale = weights.row_scale;
+    return kept;
+  });
 }
 
 }  // namespace weft

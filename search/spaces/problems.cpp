@@ -57,15 +57,22 @@ Term activated(Activation activation, Term x) {
   throw InternalError("an activation of an unknown kind");
 }
 
-/// Adds the bias operand (if any), the output, and the epilogue.
+/// Adds an operand with one value for each place of an index.
+Term one_each(Algorithm& algorithm, const char* name, DType dtype, const std::string& index) {
+  algorithm.operands.push_back({name, dtype, {algorithm.index(index).extent}, {}, Storage::dense});
+  return access({algorithm.operands.size() - 1, {plain(index)}});
+}
+
+/// Adds the operands of the epilogue (if any), the output, and the epilogue.
 void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> output_indices,
-            const std::string& row, const Epilogue& epilogue) {
+            const std::string& row, const std::string& column, const Epilogue& epilogue) {
   Term result = term(Term::Kind::sum);
   if (epilogue.alpha) result = term(Term::Kind::multiply, {scalar(algorithm, "alpha"), result});
-  if (epilogue.bias) {
-    algorithm.operands.push_back({"bias", output.dtype, {algorithm.index(row).extent}, {}, Storage::dense});
-    result = term(Term::Kind::add, {result, access({algorithm.operands.size() - 1, {plain(row)}})});
-  }
+  if (epilogue.row_scale)
+    result = term(Term::Kind::multiply, {result, one_each(algorithm, "scale", DType::f32, row)});
+  if (epilogue.column_scale)
+    result = term(Term::Kind::multiply, {result, one_each(algorithm, "token_scale", DType::f32, column)});
+  if (epilogue.bias) result = term(Term::Kind::add, {result, one_each(algorithm, "bias", output.dtype, row)});
   algorithm.operands.push_back(std::move(output));
   algorithm.output = {algorithm.operands.size() - 1, std::move(output_indices)};
   if (epilogue.beta) {
@@ -137,7 +144,7 @@ Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilog
                           {"B", dtype, ordered(k, n), {}, Storage::dense}};
     algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, ordered(plain("k"), plain("n"))}};
     finish(algorithm, {"C", results_of(dtype), ordered(m, n), {}, Storage::dense},
-           ordered(plain("m"), plain("n")), "m", epilogue);
+           ordered(plain("m"), plain("n")), "m", "n", epilogue);
     return algorithm;
   });
 }
@@ -224,7 +231,7 @@ Algorithm algorithm_of(const Convolution& c, DType dtype, const Epilogue& epilog
           in_layout(c.layout, Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])),
           {},
           Storage::dense},
-         in_layout(c.layout, plain("b"), plain("f"), plain("p"), plain("q")), "f", epilogue);
+         in_layout(c.layout, plain("b"), plain("f"), plain("p"), plain("q")), "f", "b", epilogue);
   return algorithm;
 }
 

@@ -16,12 +16,15 @@ inline constexpr std::array<std::string_view, 7> activation_names{"none", "relu"
                                                                   "tanh", "sigmoid", "silu"};
 std::string_view name_of(Activation activation);
 
-/// What follows the sum: activation(alpha * sum + bias + beta * C). Scalars are launch arguments and occur
-/// only when they are asked for.
+/// What follows the sum: activation(alpha * sum * scale * token_scale + bias + beta * C). Scalars are launch
+/// arguments and occur only when they are asked for; so do the scales, which are of f32 whatever the others
+/// are.
 struct Epilogue {
   bool alpha = false;
   bool beta = false;
-  bool bias = false;  ///< one value a row of the weights
+  bool row_scale = false;     ///< "scale": one value a row of the weights
+  bool column_scale = false;  ///< "token_scale": one value a column of the product, or a convolution's image
+  bool bias = false;          ///< one value a row of the weights
   Activation activation = Activation::none;
 };
 

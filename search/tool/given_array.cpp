@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/file_and_tensor.h>
 #include <weft/formats/io/read.h>
+#include <weft/formats/quantized.h>
 #include <weft/formats/random.h>
 #include <weft/search/records/words.h>
 #include <weft/search/tool/given_array.h>
@@ -53,11 +54,15 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
         "layer.safetensors:fc1.bias");
   const auto [file, tensor] = file_and_tensor(text);
   Array array = of_option(flag, [&] { return read_array(file, tensor); });
+  const bool is_scale = flag.ends_with("scale");
+  if (is_scale) {
+    if (const auto scales = scales_of_rows(array, shape.front())) array = Array::of(*scales);
+  }
   const bool is_exchanged =
       shape.size() == 2 && std::ranges::equal(array.shape(), shape | std::views::reverse);
   if (array.shape() != shape)
     throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
-                    text_of_shape(shape) +
+                    (is_scale ? shapes_of_scales(shape.front()) : text_of_shape(shape)) +
                         (flag == "--bias" ? ", one number for each row of the weights" : "") +
                         (is_exchanged ? "; with its two dimensions exchanged it would be that" : "") +
                         (is_exchanged && !other_layout.empty()

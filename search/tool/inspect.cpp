@@ -10,6 +10,7 @@
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -30,6 +31,7 @@ std::string json_of(const WeightMatrix& matrix, const Statistics& found,
   if (matrix.pruned_for != nullptr)
     document["pruned_for"] = {{"format", matrix.pruned_for->format.text()},
                               {"row_order", matrix.pruned_for->row_order}};
+  if (!matrix.row_scale.empty()) document["row_scale"] = matrix.row_scale;
   if (!matrix.note.empty()) document["note"] = matrix.note;
   return document.dump(2) + "\n";
 }
@@ -48,6 +50,11 @@ std::string text_of(const WeightMatrix& matrix, const Statistics& found,
                         matrix.pruned_for->format.name == "shfl_bw" && !matrix.pruned_for->row_order.empty()
                             ? ", in the row order that it has"
                             : "");
+  if (!matrix.row_scale.empty()) {
+    const auto [least, most] = std::ranges::minmax(matrix.row_scale);
+    text += fmt::format("  {:<22}{}_scale, which rows are to be multiplied by: {:.4g} to {:.4g}\n", "scale",
+                        matrix.origin, least, most);
+  }
   if (!matrix.note.empty()) text += fmt::format("  {:<22}{}\n", "note", matrix.note);
   return text;
 }

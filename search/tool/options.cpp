@@ -116,10 +116,12 @@ DType dtype_of_text(const std::string& text, DType fallback) {
   return *dtype;
 }
 
-Epilogue epilogue_of(const ProblemOptions& options) {
+Epilogue epilogue_of(const ProblemOptions& options, const WeightMatrix& matrix) {
   Epilogue epilogue;
   epilogue.alpha = options.alpha.has_value();
   epilogue.beta = options.beta.has_value();
+  epilogue.row_scale = !options.scale.empty() || !matrix.row_scale.empty();
+  epilogue.column_scale = !options.token_scale.empty();
   epilogue.bias = !options.bias.empty();
   const auto activation = value_named<Activation>(activation_names, options.activation);
   if (!activation)
@@ -181,13 +183,14 @@ ProductLayout product_layout_of(const ProblemOptions& options) {
 Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
   refuse_idle_flags(options);
   if (options.op == "conv2d")
-    return algorithm_of_image(convolution_of(options, matrix), dtype, epilogue_of(options), options.image);
+    return algorithm_of_image(convolution_of(options, matrix), dtype, epilogue_of(options, matrix),
+                              options.image);
   const std::int64_t columns = options.op == "spmv" ? 1 : options.n;
   if (columns < 1)
     throw UserError("the dense operand has no columns", "--n",
                     options.given.empty() ? "none, as --n is left out" : fmt::format("{} columns", options.n),
                     "--n 256, at least 1");
-  Epilogue epilogue = epilogue_of(options);
+  Epilogue epilogue = epilogue_of(options, matrix);
   epilogue.bias = epilogue.bias || options.op == "linear";
   return spmm_algorithm(matrix.rows, matrix.columns, columns, dtype, epilogue, product_layout_of(options));
 }
@@ -216,6 +219,16 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
     if (operand.name == "bias") {
       source = options.bias.empty() ? "random:" + std::to_string(options.seed + 1) : options.bias;
       flag = "--bias";
+    } else if (operand.name == "token_scale") {
+      source = options.token_scale;
+      flag = "--token-scale";
+    } else if (operand.name == "scale") {
+      source = options.scale;
+      flag = "--scale";
+      if (source.empty()) {
+        problem.tensors[operand.name] = Array::of(problem.matrix.row_scale);
+        continue;
+      }
     }
     problem.tensors[operand.name] =
         array_of(source, operand.dtype, static_shape(operand), flag, &problem.notes, other_layout);
@@ -245,11 +258,13 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
        [](const std::string& word) { return read_number<std::int64_t>(word).has_value(); });
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
   add_option(app, "--layout", options.layout, "kn or nk; nchw, nhwc, chwn");
-  add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64, e4m3, e5m2, i8", "TYPE");
+  add_option(app, "--dtype", options.dtype, "f64 f32 f16 bf16 e4m3 e5m2 i8", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
   begin_group(app, "Operands");
   add_option(app, "--seed", options.seed, "of values not in the file");
   add_option(app, "--b", options.b, "random:1, ints:1, a file");
+  add_option(app, "--scale", options.scale, "as --b, one a row or for all", "SCALE");
+  add_option(app, "--token-scale", options.token_scale, "as --b, one a column or image", "SCALE");
   add_option(app, "--bias", options.bias, "as --b, one a row", "B");
   add_option(app, "--activation", options.activation, "none, relu, relu6, gelu, tanh, sigmoid, silu");
   add_option(app, "--alpha", options.alpha, "factor of the sum");
@@ -373,6 +388,10 @@ Layer read_layer(const ProblemOptions& options) {
   if (!layer.matrix.note.empty()) layer.notes.push_back(layer.matrix.note);
   const DType own = is_float(layer.matrix.values.dtype()) ? layer.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);
+  if (!layer.matrix.row_scale.empty())
+    layer.notes.push_back(fmt::format(
+        "{} has scales beside its weights, which {}", layer.matrix.origin,
+        options.scale.empty() ? "rows of the product are multiplied by" : "--scale takes the place of"));
   if (layer.matrix.pattern_only) {
     layer.matrix = with_random_values(layer.matrix, dtype, options.seed);
     layer.notes.push_back(fmt::format("{} has no values; drawn with seed {}", options.weights, options.seed));

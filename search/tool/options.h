@@ -70,6 +70,8 @@ struct ProblemOptions {
   std::int64_t groups = 1;  ///< groups of a convolution's channels
   std::string layout;       ///< empty: nchw of images, kn of products
   std::string activation = "none";
+  std::string scale;  ///< empty: those that the weights' file has, if any
+  std::string token_scale;
   std::string bias;
   std::optional<double> alpha;
   std::optional<double> beta;

@@ -3,10 +3,12 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/file_and_tensor.h>
 #include <weft/formats/io/pruned_for.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/io/split_weight.h>
 #include <weft/formats/prune/prune.h>
+#include <weft/formats/quantized.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/network/layer_kind.h>
 #include <weft/search/tool/flags.h>
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -33,11 +36,86 @@ struct PruneVerb {
   std::string scores;
   std::string format;
   std::string out;
+  std::string quantize;
+  std::string scales;
   std::optional<double> sparsity;
   PruneOptions options;
   std::optional<std::uint64_t> seed;
   bool json = false;
 };
+
+/// What --quantize asks for.
+struct Quantizing {
+  DType type;
+  ScaledTogether together = ScaledTogether::row;
+};
+
+/// "e4m3", "e4m3:per_row" or "e4m3:per_tensor"; nothing where it is not asked for.
+std::optional<Quantizing> quantizing_of(const PruneVerb& verb) {
+  if (verb.quantize.empty()) {
+    if (verb.scales.empty()) return std::nullopt;
+    throw UserError("scales have no use", "--scales " + verb.scales, "no --quantize",
+                    "--quantize e4m3, or no --scales");
+  }
+  const std::size_t colon = verb.quantize.find(':');
+  const std::optional<DType> type = dtype_named(verb.quantize.substr(0, colon));
+  const std::string how = colon == std::string::npos ? "per_row" : verb.quantize.substr(colon + 1);
+  const bool is_known = type && is_factor_of_a_byte(*type) && (how == "per_row" || how == "per_tensor");
+  if (!is_known)
+    throw UserError("weights cannot be quantised so", "--quantize", verb.quantize,
+                    "e4m3, e5m2 or i8, alone or with :per_row or :per_tensor, such as e4m3:per_row");
+  if (colon != std::string::npos && !verb.scales.empty())
+    throw UserError("scales are given, and how many there are to be", "--quantize " + verb.quantize,
+                    "--scales " + verb.scales, "--quantize e4m3 --scales FILE: its shape says how many");
+  if (!verb.out.empty() && !verb.out.ends_with(".safetensors"))
+    throw UserError("scales cannot be written beside the weights", "-o", verb.out,
+                    "a name that ends with .safetensors");
+  return Quantizing{*type, how == "per_row" ? ScaledTogether::row : ScaledTogether::tensor};
+}
+
+/// What is written of a weight.
+struct Outcome {
+  Array values;
+  std::optional<Array> scale;          ///< as the file has it beside them
+  std::optional<Quantized> quantized;  ///< where that was asked for
+};
+
+/// The name of a weight's scale.
+std::string scale_name(const std::string& tensor) {
+  return tensor + "_scale";
+}
+
+Outcome outcome_of(const PruneVerb& verb, const WeightMatrix& weights, const Pruning& pruning) {
+  Outcome outcome;
+  WeightMatrix kept = pruned(weights, pruning);
+  if (const auto quantizing = quantizing_of(verb)) {
+    if (verb.scales.empty()) {
+      outcome.quantized = quantized(kept, quantizing->type, quantizing->together);
+    } else {
+      const auto [file, tensor] = file_and_tensor(verb.scales);
+      outcome.quantized = of_option("--scales " + verb.scales, [&, &path = file, &name = tensor] {
+        return quantized(kept, quantizing->type, read_array(path, name));
+      });
+    }
+    kept = outcome.quantized->weights;
+    outcome.scale = outcome.quantized->scale;
+  } else if (!kept.row_scale.empty()) {
+    outcome.scale = Array::of(kept.row_scale).reshaped({kept.rows, 1});
+  }
+  outcome.values = to_dense(kept).reshaped(weights.shape);
+  return outcome;
+}
+
+void add(std::vector<std::pair<std::string, Array>>& tensors, const std::string& name, Outcome outcome) {
+  tensors.emplace_back(name, std::move(outcome.values));
+  if (outcome.scale) tensors.emplace_back(scale_name(name), std::move(*outcome.scale));
+}
+
+nlohmann::ordered_json json_of(const PruneVerb& verb, const Quantized& quantized) {
+  return {{"as", verb.quantize},
+          {"largest_error", quantized.largest_error},
+          {"root_mean_square_error", quantized.root_mean_square_error}};
+}
 
 /// One of the ways to prune that are compared.
 struct Method {
@@ -100,8 +178,18 @@ double share_pruned(const WeightMatrix& weights, const Pruning& pruning) {
   return places > 0 ? 1 - static_cast<double>(pruning.kept()) / places : 0;
 }
 
+/// What weights with scales are worth: |value * scale|.
+WeightMatrix worth_of(const WeightMatrix& weights) {
+  WeightMatrix worth = dequantized(weights);
+  for (std::int64_t i = 0; i < worth.stored(); ++i) worth.values.set(i, std::abs(worth.values.get(i)));
+  return worth;
+}
+
 /// choose_weights, whose refusals name the option.
-Pruning chosen_of(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
+Pruning chosen_of(const WeightMatrix& weights, const Format& format, PruneOptions options) {
+  std::optional<WeightMatrix> worth;
+  if (options.scores == nullptr && !weights.row_scale.empty())
+    options.scores = &worth.emplace(worth_of(weights));
   try {
     return choose_weights(weights, format, options);
   } catch (const UserError& error) {
@@ -155,7 +243,7 @@ std::vector<ListedWeight> chosen_tensors(const PruneVerb& verb, const std::vecto
 
 /// A tensor that is not pruned; what a package has split into parts as one.
 Array as_it_is(const ListedWeight& weight) {
-  if (weight.stored_as == "dense") return read_array(weight.path, weight.tensor);
+  if (weight.stored_as == "dense" || weight.is_scale()) return read_array(weight.path, weight.tensor);
   const WeightMatrix matrix = weft::read(weight.path, {.tensor = weight.tensor});
   return to_dense(matrix).reshaped(matrix.shape);
 }
@@ -167,18 +255,28 @@ int prune_several(const PruneVerb& verb, const Format& format, PruneOptions opti
                     fmt::format("--tensor {}", fmt::join(verb.tensors, ",")), "one of them");
   if (!verb.scores.empty())
     throw UserError("scores are of one tensor", "--scores " + verb.scores, "several tensors", "one --tensor");
+  if (!verb.scales.empty())
+    throw UserError("scales are of one tensor", "--scales " + verb.scales, "several tensors", "one --tensor");
   if (!verb.out.empty() && !verb.out.ends_with(".safetensors"))
     throw UserError("several tensors cannot be written", "-o", verb.out,
                     "a name that ends with .safetensors");
   const std::vector<ListedWeight> listed = list_weights(verb.weights);
   const std::vector<ListedWeight> chosen = chosen_tensors(verb, listed);
-  Table table({"tensor", "shape", "weights kept", "sparsity", "kept score"});
+  std::vector<std::string> heading{"tensor", "shape", "weights kept", "sparsity", "kept score"};
+  if (!verb.quantize.empty()) heading.insert(heading.end(), {"largest error", "root mean square"});
+  Table table(heading);
   nlohmann::ordered_json document{{"weights", verb.weights}, {"format", format.text()}, {"written", nullptr}};
   std::map<std::string, std::string> metadata;
   std::vector<std::pair<std::string, Array>> tensors;
   std::optional<Progress> progress(std::in_place);
   options.progress = [&](const PruneProgress& at) { (*progress)(at); };
+  const auto is_scale_of_chosen = [&](const ListedWeight& weight) {
+    return weight.is_scale() && std::ranges::any_of(chosen, [&](const ListedWeight& one) {
+             return weight.tensor == scale_name(one.tensor);
+           });
+  };
   for (const ListedWeight& weight : listed) {
+    if (is_scale_of_chosen(weight)) continue;
     if (std::ranges::find(chosen, weight.tensor, &ListedWeight::tensor) == chosen.end()) {
       if (!verb.out.empty()) tensors.emplace_back(weight.tensor, as_it_is(weight));
       continue;
@@ -186,15 +284,23 @@ int prune_several(const PruneVerb& verb, const Format& format, PruneOptions opti
     const WeightMatrix matrix = weft::read(weight.path, {.tensor = weight.tensor});
     const Pruning pruning = chosen_of(matrix, format, options);
     const double sparsity = share_pruned(matrix, pruning);
-    table.row({weight.tensor, text_of_shape(matrix.shape), std::to_string(pruning.kept()),
-               fmt::format("{:.2f} %", 100 * sparsity), fmt::format("{:.2f} %", 100 * pruning.kept_score)});
+    Outcome outcome = outcome_of(verb, matrix, pruning);
+    std::vector<std::string> cells{weight.tensor, text_of_shape(matrix.shape), std::to_string(pruning.kept()),
+                                   fmt::format("{:.2f} %", 100 * sparsity),
+                                   fmt::format("{:.2f} %", 100 * pruning.kept_score)};
     document["tensors"].push_back({{"tensor", weight.tensor},
                                    {"shape", matrix.shape},
                                    {"kept", pruning.kept()},
                                    {"sparsity", sparsity},
                                    {"kept_score", pruning.kept_score}});
+    if (outcome.quantized) {
+      cells.push_back(fmt::format("{:.3g}", outcome.quantized->largest_error));
+      cells.push_back(fmt::format("{:.3g}", outcome.quantized->root_mean_square_error));
+      document["tensors"].back()["quantized"] = json_of(verb, *outcome.quantized);
+    }
+    table.row(cells);
     metadata.merge(io::metadata_of_pruned(format, pruning.row_order, weight.tensor));
-    tensors.emplace_back(weight.tensor, to_dense(pruned(matrix, pruning)).reshaped(matrix.shape));
+    add(tensors, weight.tensor, std::move(outcome));
   }
   progress.reset();
   if (!verb.out.empty()) {
@@ -210,14 +316,18 @@ int prune_several(const PruneVerb& verb, const Format& format, PruneOptions opti
   return exit_ok;
 }
 
-void write(const PruneVerb& verb, const WeightMatrix& weights, const Method& method) {
-  Array dense = to_dense(pruned(weights, method.pruning)).reshaped(weights.shape);
-  if (verb.out.ends_with(".npy")) return write_npy(verb.out, dense);
+void write(const PruneVerb& verb, const WeightMatrix& weights, const Method& method, Outcome outcome) {
+  if (verb.out.ends_with(".npy")) {
+    if (outcome.scale)
+      throw UserError("the weights have scales, which a .npy file cannot hold", "-o", verb.out,
+                      "a name that ends with .safetensors");
+    return write_npy(verb.out, outcome.values);
+  }
   auto metadata = io::metadata_of_pruned(method.pruning.format, method.pruning.row_order);
   metadata["weft.sparsity"] = fmt::format("{:.6f}", method.sparsity);
   metadata["weft.kept_score"] = fmt::format("{:.6f}", method.pruning.kept_score);
   std::vector<std::pair<std::string, Array>> tensors;
-  tensors.emplace_back(tensor_name(verb, weights), std::move(dense));
+  add(tensors, tensor_name(verb, weights), std::move(outcome));
   write_safetensors(verb.out, tensors, metadata);
 }
 
@@ -230,7 +340,8 @@ std::string table_of(const std::vector<Method>& methods) {
   return table.text();
 }
 
-std::string json_of(const PruneVerb& verb, const WeightMatrix& weights, const std::vector<Method>& methods) {
+std::string json_of(const PruneVerb& verb, const WeightMatrix& weights, const std::vector<Method>& methods,
+                    const Outcome& outcome) {
   nlohmann::ordered_json document{{"weights", weights.origin},
                                   {"shape", weights.shape},
                                   {"written", nullptr},
@@ -241,6 +352,7 @@ std::string json_of(const PruneVerb& verb, const WeightMatrix& weights, const st
                                    {"kept", method.pruning.kept()},
                                    {"sparsity", method.sparsity},
                                    {"kept_score", method.pruning.kept_score}});
+  if (outcome.quantized) document["quantized"] = json_of(verb, *outcome.quantized);
   document["row_order"] = methods.front().pruning.row_order;
   return document.dump() + "\n";
 }
@@ -273,7 +385,9 @@ void refuse_idle_search(const PruneVerb& verb, const Format& format, const std::
 
 int run(const PruneVerb& verb) {
   check_out(verb.out);
-  require_apart_from("--out", verb.out, {{"weights", verb.weights}, {"--scores", verb.scores}});
+  require_apart_from("--out", verb.out,
+                     {{"weights", verb.weights}, {"--scores", verb.scores}, {"--scales", verb.scales}});
+  quantizing_of(verb);  // refuses what it cannot read before the search
   const Format format = of_option("--format", [&] { return parse_format(verb.format); });
   const std::vector<Format> formats = compared(format);
   refuse_idle_search(verb, format, formats);
@@ -300,12 +414,17 @@ int run(const PruneVerb& verb) {
   }
   if (methods.front().pruning.kept() == 0 && weights.stored() > 0)
     fmt::print(stderr, "everything was pruned: fewer weights were to be kept than one block or column has\n");
-  if (!verb.out.empty()) write(verb, weights, methods.front());
+  const Outcome outcome = outcome_of(verb, weights, methods.front().pruning);
+  if (!verb.out.empty()) write(verb, weights, methods.front(), outcome);
   if (verb.json) {
-    fmt::print("{}", json_of(verb, weights, methods));
+    fmt::print("{}", json_of(verb, weights, methods, outcome));
     return exit_ok;
   }
-  fmt::print("{}{}", table_of(methods),
+  std::string text = table_of(methods);
+  if (outcome.quantized)
+    text += fmt::format("quantised to {}: largest error {:.3g}, root mean square {:.3g}\n", verb.quantize,
+                        outcome.quantized->largest_error, outcome.quantized->root_mean_square_error);
+  fmt::print("{}{}", text,
              verb.out.empty() ? "" : fmt::format("{} written to {}\n", format.text(), verb.out));
   return exit_ok;
 }
@@ -329,6 +448,10 @@ void add_prune(CLI::App& app, Action& action) {
   command.add_flag("--all", verb.all, "every layer of the file");
   add_option(command, "--scores", verb.scores,
              "what each weight is worth, in place of |w|: a file with one matrix of that shape");
+  add_option(command, "--quantize", verb.quantize,
+             "then round to e4m3, e5m2 or i8; :per_row (unasked) or :per_tensor says what has a scale",
+             "TYPE");
+  add_option(command, "--scales", verb.scales, "these, not by the largest: a file, or FILE:TENSOR", "FILE");
   begin_group(command, "Search");
   add_option(command, "--seed", verb.seed, "of the search for a row order");
   only_from(add_option(command, "--attempts", verb.options.attempts,

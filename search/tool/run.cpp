@@ -77,6 +77,8 @@ int execute(const RunVerb& options, bool check) {
                      {{"--weights", given.weights},
                       {"--b", given.b},
                       {"--c", given.c},
+                      {"--scale", given.scale},
+                      {"--token-scale", given.token_scale},
                       {"--bias", given.bias},
                       {"--schedule", given.schedule}});
   const Device device = named_device(options.device);

@@ -298,7 +298,7 @@ int write_plan_of(const TuneVerb& options) {
   if (!options.predictor.empty()) tune.predicted = predicted_by(options.predictor, problem, spaces, target);
   Plan plan{problem.source, target.name, {}};
   plan.points = likeliest(problem, spaces, target, tune, options.tune.trials);
-  write_plan(options.plan, plan, {"weights", "b", "c", "bias"});
+  write_plan(options.plan, plan, {"weights", "b", "c", "scale", "token-scale", "bias"});
   PlanRunner runner;
   if (target.is_gpu())
     runner = write_plan_runner(options.plan, problem, spaces, target, plan.points, tune.jobs,

@@ -19,7 +19,7 @@ using Member = std::variant<std::string ProblemOptions::*, std::int64_t ProblemO
                             std::uint64_t ProblemOptions::*, std::optional<double> ProblemOptions::*>;
 
 /// What is not told here makes no difference to the problem.
-const std::array<std::pair<std::string_view, Member>, 21> members{{
+const std::array<std::pair<std::string_view, Member>, 23> members{{
     {"n", &ProblemOptions::n},
     {"batch", &ProblemOptions::batch},
     {"seed", &ProblemOptions::seed},
@@ -36,6 +36,8 @@ const std::array<std::pair<std::string_view, Member>, 21> members{{
     {"groups", &ProblemOptions::groups},
     {"layout", &ProblemOptions::layout},
     {"activation", &ProblemOptions::activation},
+    {"scale", &ProblemOptions::scale},
+    {"token-scale", &ProblemOptions::token_scale},
     {"bias", &ProblemOptions::bias},
     {"b", &ProblemOptions::b},
     {"c", &ProblemOptions::c},

@@ -80,6 +80,17 @@ TEST(ExportForProcessors, ProductsWork) {
   expect_works(product());
 }
 
+TEST(ExportForProcessors, ScalesOfWeightsOfAByteWork) {
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.7, .dtype = DType::e4m3, .seed = 2}),
+           formats::csr()));
+  const Epilogue epilogue{
+      .row_scale = true, .column_scale = true, .bias = true, .activation = Activation::relu};
+  expect_works(of_levels([&](const Target& target) {
+    return cpu_rows(spmm_algorithm(12, 20, Extent::any("N"), DType::e4m3, epilogue), weights, target);
+  }));
+}
+
 TEST(ExportForProcessors, WeightsInTheCodeWork) {
   expect_works(coded());
 }

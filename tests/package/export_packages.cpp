@@ -111,13 +111,14 @@ void slices() {
   write("slices", schedules, 512);
 }
 
-/// Operands as frameworks have them, which launches of their own transpose.
+/// Operands as frameworks have them, which launches of their own transpose, and scales.
 void tokens() {
   const auto weights = layer(70, 96, DType::f32, formats::csr());
   std::vector<Schedule> schedules;
   for (const char* target : {"sm_80", "sm_90"})
     schedules.push_back(
-        sparsert(spmm_algorithm(70, 96, Extent::any("N"), DType::f32, {.bias = true}, ProductLayout::nk),
+        sparsert(spmm_algorithm(70, 96, Extent::any("N"), DType::f32,
+                                {.row_scale = true, .column_scale = true, .bias = true}, ProductLayout::nk),
                  weights, target_named(target)));
   write("tokens", schedules, 512);
 }

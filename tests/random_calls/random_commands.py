@@ -186,6 +186,8 @@ class Commands:
             "--b": lambda: c.choice(["random:7", "ints:3", "zeros", "random:", "ints:x", self.files.any(".npy")]),
             "--c": lambda: c.choice(["random:7", "zeros", self.files.any(".npy")]),
             "--bias": lambda: c.choice(["random:7", "ints:3", self.files.any(".npy")]),
+            "--scale": lambda: c.choice(["random:7", self.files.any(".npy")]),
+            "--token-scale": lambda: c.choice(["ints:3", self.files.any(".npy")]),
             "--set": lambda: c.choice(["stages=3", "tile_n=64", "tile_n=64,stages=2", "nosuch=1", "stages=", "=", "form=baked"]),
             "--strategy": lambda: c.choice(["ranked", "random", "exhaustive", "feasible", "nosuch"]),
             "--time": lambda: c.choice(["3s", "1s", "0s", "-1s", "1m", "x"]),

@@ -106,6 +106,8 @@ TEST_F(WrongOptionsTest, FilesOfAnotherKindAreToldWithWhatTheyAre) {
       {"run text.npy --n 8", "a text that begins with \"1 2 3\""},
       {"inspect zero.mtx", "as .mtx counts rows and columns from 1"},
       {"run w.npy --n 8 --bias bias.npy", "[32], one number for each row of the weights"},
+      {"run w.npy --n 8 --scale b.npy", "[1], one for all, or [32] or [32, 1]"},
+      {"run w.npy --n 8 --token-scale bias.npy", "[1], one for all, or [8] or [8, 1]"},
       {"run w.npy --n 8 --b b.npy",
        "with its two dimensions exchanged it would be that, and --layout nk takes it as it is"},
       {"run w.npy --op spmv --b row.npy", "with its two dimensions exchanged it would be that\n"},

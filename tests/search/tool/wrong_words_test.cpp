@@ -93,7 +93,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --n 8 --target sm_999", "sm_999"},
       {"compile --weights w.npy --n 8 --target ''", "target"},
       {"compile --weights w.npy --n 8 --target sm_80,sm_81 -o out", "sm_81"},
-      {"verify --weights w.npy --n 8 --dtype f8", "f32, f16, bf16 or f64"},
+      {"verify --weights w.npy --n 8 --dtype f8", "f32, f16, bf16, f64, e4m3, e5m2 or i8"},
       {"verify --weights w.npy --n 8 --format csr:order=sideways", "order"},
       {"verify --weights w.npy --n 8 --format bcsr:b=0", "b"},
       {"verify --weights w.npy --n 8 --format bcsr:b=-4", "b"},
