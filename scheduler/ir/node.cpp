@@ -53,6 +53,9 @@ Expr constant(DType dtype, double value) {
 Expr integer(std::int64_t value) {
   return make(Constant{DType::i64, value, 0});
 }
+Expr zero_of(DType dtype) {
+  return is_float(dtype) ? constant(dtype, 0) : integer(0);
+}
 Expr boolean(bool value) {
   return make(Constant{DType::boolean, value ? 1 : 0, 0});
 }

@@ -309,6 +309,8 @@ const T* Stmt::as() const {
 
 // Building expressions. Operands are simplified a little on the way: constants fold, x + 0 is x.
 Expr constant(DType dtype, double value);
+/// 0 as what is stored to elements of the type: of it, or an integer.
+Expr zero_of(DType dtype);
 Expr integer(std::int64_t value);
 Expr boolean(bool value);
 Expr variable(std::string name, DType dtype = DType::i64);

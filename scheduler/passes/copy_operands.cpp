@@ -149,7 +149,7 @@ Stmt rows_copied(const Sides& sides, const std::string& name) {
   Stmt body = ir::store(sides.to, place, ir::load(sides.from, place));
   if (!ir::same(there, columns))
     body = ir::if_then(column < there, std::move(body),
-                       ir::store(sides.to, place, ir::constant(sides.to->dtype, 0)));
+                       ir::store(sides.to, place, ir::zero_of(sides.to->dtype)));
   body = ir::if_then(row < rows, std::move(body));
   body = ir::let(column.as<ir::Variable>()->name, element % columns, std::move(body));
   body = ir::let(row.as<ir::Variable>()->name, element / columns, std::move(body));
@@ -228,7 +228,7 @@ Stmt squares_copied(const ir::OperandCopy& each, const ir::BufferRef& copy, cons
              column = variable(".column");
   const auto tile = ir::make_tile(name + ".square", *from, ir::Scope::shared, {side, side});
   const Expr from_row = down * side + row, from_column = across * side + column;
-  const Stmt zero = ir::store(tile, {row, column}, ir::constant(tile->dtype, 0));
+  const Stmt zero = ir::store(tile, {row, column}, ir::zero_of(tile->dtype));
   Stmt in = ir::if_then(from_column < columns,
                         ir::store(tile, {row, column}, ir::load(from, at(from, from_row, from_column))));
   in = ir::for_range(column, side, LoopKind::vectorized, -1, std::move(in));
@@ -268,7 +268,7 @@ Stmt elements_copied(const ir::OperandCopy& each, const ir::BufferRef& copy) {
   const Expr there = outside[innermost] < given.shape[innermost];
   Stmt body = each.is_output ? ir::store(each.given, outside, ir::load(copy, inside))
                              : ir::if_then(there, ir::store(copy, inside, ir::load(each.given, outside)),
-                                           ir::store(copy, inside, ir::constant(given.dtype, 0)));
+                                           ir::store(copy, inside, ir::zero_of(given.dtype)));
   for (std::size_t i = given.shape.size(); i-- > 0;) {
     const bool filled = i == innermost && !each.is_output;
     body = ir::for_range(outside[i], filled ? copy->shape.back() : given.shape[i], LoopKind::serial, -1,

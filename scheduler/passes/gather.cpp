@@ -204,7 +204,7 @@ class Gather {
     });
     const Stmt cleared = each([&](const ir::Substitution& here) {
       return ir::store(copy_.destination, at(copy_.destination_begin, here),
-                       zero_of(copy_.destination->dtype));
+                       ir::zero_of(copy_.destination->dtype));
     });
     return ir::if_then(inside, copied, cleared);
   }
@@ -230,7 +230,7 @@ class Gather {
   Stmt in_vectors() const {
     const Expr inside = unless_always(asked_in_turn(condition()));
     Expr moved = ir::load(copy_.source, copy_.source_begin);
-    if (inside.defined()) moved = ir::select(inside, moved, zero_of(copy_.destination->dtype));
+    if (inside.defined()) moved = ir::select(inside, moved, ir::zero_of(copy_.destination->dtype));
     Stmt body = ir::store(copy_.destination, copy_.destination_begin, moved);
     for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
       const bool vector = i + 1 == copy_.coordinates.size();
@@ -267,7 +267,7 @@ class Gather {
                                  {last(), block(inner) * side + row}};
     const Expr inside = unless_always(ir::substitute(asked_in_turn(condition()), place));
     Expr moved = ir::load(copy_.source, at(copy_.source_begin, place));
-    if (inside.defined()) moved = ir::select(inside, moved, zero_of(copy_.destination->dtype));
+    if (inside.defined()) moved = ir::select(inside, moved, ir::zero_of(copy_.destination->dtype));
     const auto within = [&](std::size_t i, Stmt body) {
       if (extent(i) % side == 0) return body;
       return ir::if_then(place.at(copy_.coordinates[i]) < ir::integer(extent(i)), std::move(body));

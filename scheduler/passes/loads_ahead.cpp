@@ -5,10 +5,6 @@
 
 namespace weft::passes {
 
-Expr zero_of(DType dtype) {
-  return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0);
-}
-
 Stmt loads_ahead(const ir::Copy& copy, std::int64_t rounds, const std::string& name,
                  const ElementRound& element, ir::LoopKind kind) {
   constexpr std::int64_t under_way = 16;
@@ -23,7 +19,7 @@ Stmt loads_ahead(const ir::Copy& copy, std::int64_t rounds, const std::string& n
     };
     const Expr round = first + one;
     const Expr kept =
-        ir::select(element.inside(round), ir::load(loaded, {one}), zero_of(copy.destination->dtype));
+        ir::select(element.inside(round), ir::load(loaded, {one}), ir::zero_of(copy.destination->dtype));
     return ir::allocate(loaded,
                         ir::block({each(ir::store(loaded, {one}, ir::load(copy.source, element.from(round)))),
                                    each(ir::store(copy.destination, element.to(round), kept))}));

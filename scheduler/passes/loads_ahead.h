@@ -23,9 +23,6 @@ struct ElementRound {
 ir::Stmt loads_ahead(const ir::Copy& copy, std::int64_t rounds, const std::string& name,
                      const ElementRound& element, ir::LoopKind kind = ir::LoopKind::serial);
 
-/// What a place outside of the source becomes.
-ir::Expr zero_of(DType dtype);
-
 /// Whether there is an element to read in place of one that is not there. Arrays of the weights may be empty.
 bool has_elements(const ir::Buffer& buffer);
 

@@ -158,7 +158,7 @@ class CopyLowering {
   static Stmt zero_at(const ir::Copy& copy, const Runs& runs, const std::vector<Expr>& place) {
     return whole_run(copy, runs, place, [&](const std::vector<Expr>& each) {
       return ir::store(copy.destination, moved_by(copy.destination_begin, each),
-                       zero_of(copy.destination->dtype));
+                       ir::zero_of(copy.destination->dtype));
     });
   }
 

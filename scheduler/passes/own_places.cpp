@@ -245,7 +245,7 @@ class OwnPlaces {
     const Stmt load =
         ir::store(loaded, {piece, pixel},
                   ir::select(inside(column, run, pixel), ir::load(copy_.source, std::move(from)),
-                             zero_of(copy_.destination->dtype)));
+                             ir::zero_of(copy_.destination->dtype)));
     const Stmt kept = ir::store(copy_.destination, std::move(to), ir::load(loaded, {piece, pixel}));
     return ir::allocate(
         loaded, ir::block({unrolled(piece, count, unrolled(pixel, shares_.length, load)),

@@ -206,7 +206,7 @@ class Decode {
     const std::int64_t columns = size_ / shared.of_row, together = std::min<std::int64_t>(8, columns);
     const Expr run = of_places(".run"), in_run = of_places(".zero");
     const Expr column = first_column + part * columns + run * together + in_run;
-    const Stmt zero = ir::store(tile, {row, column}, ir::constant(tile->dtype, 0));
+    const Stmt zero = ir::store(tile, {row, column}, ir::zero_of(tile->dtype));
     return loop(run, columns / together, LoopKind::unrolled,
                 loop(in_run, together, LoopKind::vectorized, zero));
   }

@@ -241,7 +241,7 @@ class Pooling {
                                      ir::Access::read_write, sum_.buffer->shape);
     const Expr part = ir::variable(sum_loop_ + ".part");
     std::vector<Stmt> statements = each_element(sum_, [&](const std::vector<Expr>& indices) {
-      return ir::store(all, indices, ir::constant(all->dtype, 0));
+      return ir::store(all, indices, ir::zero_of(all->dtype));
     });
     const std::vector<Stmt> adds = each_element(sum_, [&](const std::vector<Expr>& indices) {
       return ir::store(all, indices, ir::load(parts, place(part, indices)), true);

@@ -213,6 +213,7 @@ TEST(SparseTensorCores, BytesLieAlongTheSum) {
     SCOPED_TRACE(target);
     expect_exact(linear({150, 272, 40}, target, DType::i8, ProductLayout::nk));
     expect_exact(linear({70, 300, 9}, target, DType::i8, ProductLayout::kn, {.groups = 2}));
+    expect_exact(linear({33, 250, 7}, target, DType::i8, ProductLayout::nk));
   }
   EXPECT_TRUE(uses(linear({64, 128, 64}, "sm_90a", DType::e4m3, ProductLayout::nk), "wgmma_sp_m64n64k64"));
   EXPECT_TRUE(uses(linear({64, 128, 64}, "sm_89", DType::e4m3, ProductLayout::nk), "mma_sp_m16n8k64"));

@@ -242,7 +242,7 @@ class Splitting {
         return ir::store(all, indices, ir::load(parts, place({}, indices)));
       });
       statements.push_back(ir::block(each_element(sum_, [&](const std::vector<Expr>& indices) {
-        return ir::store(parts, place({}, indices), ir::constant(parts->dtype, 0));
+        return ir::store(parts, place({}, indices), ir::zero_of(parts->dtype));
       })));
     } else {
       statements = added_parts(all, parts);
@@ -260,7 +260,7 @@ class Splitting {
     const Expr part = ir::variable(loop_ + ".part"), turn = ir::variable(loop_ + ".turn");
     const auto kind = few ? LoopKind::unrolled : LoopKind::serial;
     const auto first_value = [&](const std::vector<Expr>& indices) {
-      return ir::store(all, indices, ir::constant(all->dtype, 0));
+      return ir::store(all, indices, ir::zero_of(all->dtype));
     };
     const auto add = [&](const Expr& before, const Expr& of_turn, const std::vector<Expr>& indices) {
       const Expr value = part_of_sum(parts, before + part, indices);
@@ -282,7 +282,7 @@ class Splitting {
   Expr part_of_sum(const ir::BufferRef& parts, const Expr& part, const std::vector<Expr>& indices) const {
     if (ir::same(shares_.most, shares_.count)) return ir::load(parts, place(part, indices));
     const Expr there = ir::load(parts, place(ir::minimum(part, shares_.count - 1), indices));
-    return ir::select(part < shares_.count, there, ir::constant(parts->dtype, 0));
+    return ir::select(part < shares_.count, there, ir::zero_of(parts->dtype));
   }
 
   /// A divisor of the groups, so that the sums of a thread times it take no more registers than there are to
