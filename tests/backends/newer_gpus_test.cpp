@@ -51,7 +51,7 @@ TEST_P(NewerGpus, PairsOnSparseTensorCoresOfWarps) {
 }
 
 TEST_P(NewerGpus, WarpsThatCopyInBulk) {
-  const Schedule schedule = pairs(target_, DType::f16, ProductLayout::kn, {.tile_n = 64, .producers = 1});
+  const Schedule schedule = pairs(target_, DType::f16, ProductLayout::kn, {.tile_n = 64, .producers = 4});
   EXPECT_THAT(schedule.cpp(), HasSubstr("specialize_warps"));
   test::expect_exact(schedule);
 }
@@ -68,7 +68,7 @@ TEST_P(NewerGpus, MachineCodeIsItsOwn) {
   if (!cuda::can_assemble()) GTEST_SKIP() << "[SKIP] " << cuda::toolkit().ptxas.reason;
   for (const Schedule& schedule :
        {rows(target_), pairs(target_, DType::f16, ProductLayout::kn),
-        pairs(target_, DType::f16, ProductLayout::kn, {.tile_n = 64, .producers = 1}),
+        pairs(target_, DType::f16, ProductLayout::kn, {.tile_n = 64, .producers = 4}),
         pairs(target_, DType::e4m3, ProductLayout::nk)}) {
     const Kernel kernel = compile(schedule);
     EXPECT_TRUE(kernel.cubin().starts_with("\177ELF"));
