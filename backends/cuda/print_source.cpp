@@ -17,7 +17,7 @@ namespace {
 
 void check(const ThreadProgram& program, const Target& target) {
   const std::string& name = program.program.name;
-  if (!target.is_gpu()) throw UserError("CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_90a");
+  if (!target.is_gpu()) throw UserError("CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_120");
   // Compilers of files include the C library, whatever NVRTC does without.
   const std::string_view header = library_header_of(name);
   if (is_reserved(name) || !header.empty())

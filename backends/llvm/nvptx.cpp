@@ -65,7 +65,7 @@ void initialize() {
 }
 
 void check_target(const std::string& name, const ir::Stmt& body, const Target& target) {
-  if (!target.is_gpu()) throw UserError("PTX is for GPUs", name, target.name, "sm_75 to sm_90a");
+  if (!target.is_gpu()) throw UserError("PTX is for GPUs", name, target.name, "sm_75 to sm_120");
   // LLVM ends the process where an instruction does not exist, so it is asked for here.
   ir::visit(body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();
@@ -99,7 +99,7 @@ std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, const std
   std::string feature = "+ptx" + ptx_version;
   std::erase(feature, '.');
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, base_architecture(target), feature, llvm::TargetOptions(), std::nullopt, std::nullopt, level));
+      triple, ptx_architecture(target), feature, llvm::TargetOptions(), std::nullopt, std::nullopt, level));
   if (machine == nullptr) throw RuntimeError("LLVM has no code generator for " + target.name);
   return machine;
 }

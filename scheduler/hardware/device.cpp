@@ -34,6 +34,11 @@ constexpr Device of_data_sheet(int sm, std::string_view name, std::int64_t multi
            .device = name}};
 }
 
+constexpr Device measured{90, 989e12, measured_device};
+
+// NVIDIA's data sheets of HGX B200 and the RTX Blackwell GPU architecture's white paper (RTX 5090). That of
+// the B200 says what tcgen05.mma does, more than the mma.sync of kernels for sm_100; its multiprocessors,
+// clock and L2 are as its driver says them.
 constexpr std::array devices{
     of_data_sheet(70, "NVIDIA V100", 80, 1.53e9, 900e9, 15.7e12, 125e12, 6'000'000),
     of_data_sheet(75, "NVIDIA T4", 40, 1.59e9, 320e9, 8.1e12, 65e12, 4'000'000),
@@ -41,7 +46,9 @@ constexpr std::array devices{
     of_data_sheet(86, "NVIDIA RTX 3090", 82, 1.70e9, 936e9, 35.6e12, 71e12, 6'000'000),
     of_data_sheet(87, "NVIDIA Jetson AGX Orin", 16, 1.30e9, 205e9, 5.3e12, 43e12, 4'000'000),
     of_data_sheet(89, "NVIDIA RTX 4090", 128, 2.52e9, 1008e9, 82.6e12, 165e12, 72'000'000),
-    Device{90, 989e12, measured_device},
+    measured,
+    of_data_sheet(100, "NVIDIA B200", 148, 1.965e9, 8000e9, 75e12, 2250e12, 126'000'000),
+    of_data_sheet(120, "NVIDIA RTX 5090", 170, 2.41e9, 1792e9, 104.8e12, 209.5e12, 96'000'000),
 };
 
 /// One core of an AMD EPYC 9R14, measured (docs/measurements/cpu.md): an addition of 16 products a cycle; the
@@ -69,13 +76,13 @@ Ceilings rates_of(const Device& device, DType dtype) {
 }  // namespace
 
 Ceilings ceilings_of(DType dtype) {
-  return rates_of(devices.back(), dtype);
+  return rates_of(measured, dtype);
 }
 
 Ceilings ceilings_of(DType dtype, const Target& target) {
   if (!target.is_gpu()) return core;
   const auto* const found = std::ranges::find(devices, target.sm, &Device::sm);
-  return rates_of(found == devices.end() ? devices.back() : *found, dtype);
+  return rates_of(found == devices.end() ? measured : *found, dtype);
 }
 
 }  // namespace weft

@@ -44,8 +44,8 @@ constexpr bool is_of_tensor_cores(DType dtype) {
 Ceilings ceilings_of(DType dtype);
 
 /// Those of the device that stands for an architecture: V100, T4, A100, RTX 3090, Jetson AGX Orin, RTX 4090,
-/// H200. Rates of other devices than the H200 are those of their data sheets, and where there are none, what
-/// an H200 does in a cycle. For the CPU those of one core.
+/// H200, B200, RTX 5090. Rates of other devices than the H200 are those of their data sheets, and where there
+/// are none, what an H200 does in a cycle. For the CPU those of one core.
 Ceilings ceilings_of(DType dtype, const Target& target);
 
 }  // namespace weft

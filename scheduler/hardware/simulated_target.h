@@ -1,4 +1,5 @@
-// Targets that no hardware has: an architecture with instructions that only the simulator knows.
+// Targets that are not what compilers know: one with instructions that only the simulator has, and those of
+// GPUs for which LLVM writes the PTX of an older architecture.
 #pragma once
 
 #include <weft/scheduler/hardware/target.h>
@@ -11,7 +12,8 @@ namespace weft {
 /// them.
 bool is_simulated_only(const Target& target);
 
-/// What compilers call the target: "sm_90a"; of a simulated one, the architecture that it extends, "sm_70".
-std::string base_architecture(const Target& target);
+/// The architecture for which LLVM writes the target's PTX: its own, or an older one whose PTX it runs,
+/// "sm_90" for sm_120.
+std::string ptx_architecture(const Target& target);
 
 }  // namespace weft

@@ -28,23 +28,26 @@ struct Architecture {
   std::int64_t blocks_per_multiprocessor;
   std::int64_t cluster_blocks;
   const char* ptx_version;
-  const char* cards;  ///< words of names of GPUs that it is of, in lower case
+  const char* cards;                       ///< words of names of GPUs that it is of, in lower case
+  std::string_view ptx_architecture = {};  ///< of another one, whose PTX it runs; empty: its own
   bool simulated_only = false;
 };
 
 // PTX: the version that has mma.sp for sm_80 and up, mbarrier.arrive.expect_tx and cp.async.bulk for sm_90,
 // the sparse wgmma for sm_90a. A driver refuses PTX newer than itself, so it is never higher than that.
-// Newer GPUs than those of the last architecture run its PTX, that of sm_90.
+// LLVM 19 writes none for GPUs newer than sm_90, which run that of sm_90.
 constexpr Architecture architectures[] = {
     {"sm_75", 75, false, 64, 0, 1024, 16, 0, "6.5", "t4 rtx20"},                       //
     {"sm_80", 80, false, 164, 1024, 2048, 32, 0, "7.1", "a100 a30 a800"},              //
     {"sm_86", 86, false, 100, 1024, 1536, 16, 0, "7.1", "a10 a10g a40 a16 a2 rtx30"},  //
     {"sm_87", 87, false, 164, 1024, 1536, 16, 0, "7.4", "orin"},                       //
     {"sm_89", 89, false, 100, 1024, 1536, 24, 0, "7.8", "l4 l40 l40s rtx40"},          //
-    {"sm_90", 90, false, 228, 1024, 2048, 32, 8, "8.0", "b100 b200 gb200 rtx50"},      //
+    {"sm_90", 90, false, 228, 1024, 2048, 32, 8, "8.0", ""},                           //
     {"sm_90a", 90, true, 228, 1024, 2048, 32, 8, "8.2", "h100 h200 h800 h20 gh200"},
+    {"sm_100", 100, false, 228, 1024, 2048, 32, 8, "8.0", "b100 b200 gb200 b300 gb300", "sm_90"},
+    {"sm_120", 120, false, 100, 1024, 1536, 24, 8, "8.0", "rtx50 rtxpro", "sm_90"},
     // A V100 with the sparse tensor core of HB-ELL.
-    {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", "", true},
+    {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", "", "sm_70", true},
 };
 
 // aarch64 is ARMv8-A as every such processor has it.
@@ -123,7 +126,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// "sm_100" and its like: of an architecture that came after those that have a row.
+/// "sm_130" and its like: of an architecture that came after those that have a row.
 bool of_newer_gpu(std::string_view name) {
   if (!name.starts_with("sm_")) return false;
   int number = 0;
@@ -208,8 +211,10 @@ bool is_simulated_only(const Target& target) {
   return row != std::end(architectures) && row->simulated_only;
 }
 
-std::string base_architecture(const Target& target) {
-  return is_simulated_only(target) ? fmt::format("sm_{}", target.sm) : target.name;
+std::string ptx_architecture(const Target& target) {
+  const auto row = std::ranges::find(architectures, target.name, &Architecture::name);
+  const bool has_own = row == std::end(architectures) || row->ptx_architecture.empty();
+  return std::string(has_own ? target.name : row->ptx_architecture);
 }
 
 std::span<const ProcessorLevel> processor_levels() {

@@ -52,9 +52,9 @@ struct MadeByName {
 /// them, with the caches of the one that this runs on.
 struct Target {
   detail::MadeByName made_by_name = {};
-  std::string name;  ///< "cpu", "sm_75" … "sm_90a", "x86-64-v3"
+  std::string name;  ///< "cpu", "sm_75" … "sm_120", "x86-64-v3"
   TargetKind kind = TargetKind::cpu;
-  int sm = 0;                               ///< 75, 80, 86, 87, 89, 90
+  int sm = 0;                               ///< 75, 80, 86, 87, 89, 90, 100, 120
   bool architecture_specific = false;       ///< sm_90a: instructions that no other architecture has
   std::int64_t shared_bytes_per_block = 0;  ///< with opt-in
   std::int64_t shared_bytes_per_multiprocessor = 0;

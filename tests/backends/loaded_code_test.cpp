@@ -71,12 +71,14 @@ TEST(LoadedCode, MachineCodeOfTheDevicesGeneration) {
   EXPECT_EQ(loaded_code("sm_90", 90), "machine code");
   EXPECT_EQ(loaded_code("sm_90a", 90), "machine code");
   EXPECT_EQ(loaded_code("sm_80", 86), "machine code");
+  EXPECT_EQ(loaded_code("sm_100", 103), "machine code");
 }
 
 TEST(LoadedCode, PtxForNewerGenerations) {
   EXPECT_EQ(loaded_code("sm_75", 90), "PTX");
   EXPECT_EQ(loaded_code("sm_80", 90), "PTX");
   EXPECT_EQ(loaded_code("sm_90", 100), "PTX");
+  EXPECT_EQ(loaded_code("sm_100", 120), "PTX");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ RECIPES = ["default", "sparsert", "sparsert:form=baked", "sparsert:form=streamin
            "sparsert:rows=-1", "shfl_bw", "shfl_bw:tile_n=64,stages=2", "shfl_bw:stages=99", "v_n_m",
            "lane_streams:turns=2", "hb_ell",
            "hb_ell:tile_n=64", "nosuch", "sparsert:nosuch=1", "sparsert:form=", "default:x=1"]
-TARGETS = ["cpu", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "90a", "sm_99", "", "sm_80,sm_90", "sm_80,sm_80"]
+TARGETS = ["cpu", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120", "90a", "sm_99", "", "sm_80,sm_90", "sm_80,sm_80"]
 DEVICES = ["cpu", "cuda", "cuda:0", "cuda:99", "sim:sm_80", "sim:sm_90a", "sim:sm_75", "sim:cpu", "sim:", "nosuch", "cuda:-1"]
 
 

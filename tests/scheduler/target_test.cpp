@@ -6,6 +6,7 @@
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/hardware/target.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -24,18 +25,21 @@ struct Expected {
   std::int64_t blocks_per_multiprocessor;
   std::int64_t cluster_blocks;
   std::string ptx_version;
+  std::string ptx_architecture;
   bool simulated_only = false;
 };
 
 const std::map<std::string, Expected> expected{
-    {"sm_75", {75, false, 65536, 65536, 0, 1024, 16, 0, "6.5"}},
-    {"sm_80", {80, false, 166912, 167936, 1024, 2048, 32, 0, "7.1"}},
-    {"sm_86", {86, false, 101376, 102400, 1024, 1536, 16, 0, "7.1"}},
-    {"sm_87", {87, false, 166912, 167936, 1024, 1536, 16, 0, "7.4"}},
-    {"sm_89", {89, false, 101376, 102400, 1024, 1536, 24, 0, "7.8"}},
-    {"sm_90", {90, false, 232448, 233472, 1024, 2048, 32, 8, "8.0"}},
-    {"sm_90a", {90, true, 232448, 233472, 1024, 2048, 32, 8, "8.2"}},
-    {"sm_70_swmma", {70, false, 98304, 98304, 0, 2048, 32, 0, "6.0", true}},
+    {"sm_75", {75, false, 65536, 65536, 0, 1024, 16, 0, "6.5", "sm_75"}},
+    {"sm_80", {80, false, 166912, 167936, 1024, 2048, 32, 0, "7.1", "sm_80"}},
+    {"sm_86", {86, false, 101376, 102400, 1024, 1536, 16, 0, "7.1", "sm_86"}},
+    {"sm_87", {87, false, 166912, 167936, 1024, 1536, 16, 0, "7.4", "sm_87"}},
+    {"sm_89", {89, false, 101376, 102400, 1024, 1536, 24, 0, "7.8", "sm_89"}},
+    {"sm_90", {90, false, 232448, 233472, 1024, 2048, 32, 8, "8.0", "sm_90"}},
+    {"sm_90a", {90, true, 232448, 233472, 1024, 2048, 32, 8, "8.2", "sm_90a"}},
+    {"sm_100", {100, false, 232448, 233472, 1024, 2048, 32, 8, "8.0", "sm_90"}},
+    {"sm_120", {120, false, 101376, 102400, 1024, 1536, 24, 8, "8.0", "sm_90"}},
+    {"sm_70_swmma", {70, false, 98304, 98304, 0, 2048, 32, 0, "6.0", "sm_70", true}},
 };
 
 std::string message_of(std::string_view name) {
@@ -89,13 +93,14 @@ TEST(Target, EveryNumberOfEveryArchitecture) {
     EXPECT_EQ(target.blocks_per_multiprocessor, row.blocks_per_multiprocessor);
     EXPECT_EQ(target.cluster_blocks, row.cluster_blocks);
     EXPECT_EQ(target.ptx_version, row.ptx_version);
+    EXPECT_EQ(ptx_architecture(target), row.ptx_architecture);
     EXPECT_EQ(is_simulated_only(target), row.simulated_only);
   }
 }
 
 TEST(Target, EveryCapabilityOfEveryTarget) {
   using enum Capability;
-  const std::string since_90 = "sm_90 sm_90a ", since_89 = "sm_89 " + since_90,
+  const std::string since_90 = "sm_90 sm_90a sm_100 sm_120 ", since_89 = "sm_89 " + since_90,
                     since_80 = "sm_80 sm_86 sm_87 " + since_89;
   const std::map<Capability, std::string> targets_with{{asynchronous_copies, since_80},
                                                        {mma_m16n8k8, "sm_75 " + since_80},
@@ -134,10 +139,13 @@ TEST(Target, LimitsOfOneBlockFitAMultiprocessor) {
     EXPECT_EQ(target.threads_per_multiprocessor % 32, 0);
     EXPECT_GE(target.shared_bytes_per_block, 48 * 1024);
     EXPECT_EQ(target.cluster_blocks > 0, target.has(Capability::clusters));
-    EXPECT_EQ(base_architecture(target),
-              "sm_" + std::to_string(target.sm) + (target.architecture_specific ? "a" : ""));
     if (!is_simulated_only(target)) {
-      EXPECT_EQ(target.name, base_architecture(target));
+      EXPECT_EQ(target.name, "sm_" + std::to_string(target.sm) + (target.architecture_specific ? "a" : ""));
+    }
+    const auto whose = std::ranges::find(targets(), ptx_architecture(target), &Target::name);
+    if (whose != targets().end()) {
+      EXPECT_LE(whose->sm, target.sm);
+      EXPECT_EQ(whose->ptx_version, target.ptx_version);
     }
   }
 }
@@ -150,7 +158,8 @@ TEST(Target, NewerArchitecturesNeedNoOlderPtx) {
       EXPECT_GE(target.sm, before->sm);
       EXPECT_GE(std::stod(target.ptx_version), std::stod(before->ptx_version)) << target.name;
     }
-    before = &target;
+    // What sm_90a has of its own, with the PTX that has it, no later one has.
+    if (!target.architecture_specific) before = &target;
   }
 }
 
@@ -159,11 +168,13 @@ TEST(Target, NamesWithAndWithoutThePrefix) {
   EXPECT_EQ(target_named("90a").name, "sm_90a");
   EXPECT_EQ(target_named("sm_90a").name, "sm_90a");
   EXPECT_EQ(target_named("75").name, "sm_75");
+  EXPECT_EQ(target_named("100").name, "sm_100");
   EXPECT_EQ(&target_named("86"), &target_named("sm_86"));
 }
 
 TEST(Target, UnknownNamesListTheTargets) {
-  EXPECT_THAT(message_of("sm_70"), HasSubstr("cpu, sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a"));
+  EXPECT_THAT(message_of("sm_70"),
+              HasSubstr("cpu, sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100, sm_120"));
   EXPECT_THAT(message_of("sm_70"), HasSubstr("\"sm_70\""));
   for (const char* name : {"", "sm_", "SM_90", "sm_90 ", "9", "gpu", "0", "cp"}) {
     EXPECT_THAT(message_of(name), HasSubstr("accepted: cpu, sm_75")) << name;
@@ -182,7 +193,10 @@ TEST(Target, UnknownNamesNearATargetSuggestIt) {
                                      {"L4", "sm_89"},
                                      {"RTX 3090", "sm_86"},
                                      {"rtx4090", "sm_89"},
-                                     {"b200", "sm_90"}})
+                                     {"b200", "sm_100"},
+                                     {"NVIDIA RTX PRO 6000 Blackwell", "sm_120"},
+                                     {"RTX 5090", "sm_120"},
+                                     {"sm_100a", "sm_100"}})
     EXPECT_THAT(message_of(card), HasSubstr("did you mean " + std::string(target) + "?")) << card;
   EXPECT_THAT(message_of("rtx 2000 ada"), Not(HasSubstr("did you mean")));
   for (const char* any : {"gpu", "cuda", "nvidia"})

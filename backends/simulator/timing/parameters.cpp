@@ -122,9 +122,38 @@ constexpr TimeParameters table[] = {
          "Architecture; own measurements on an H200 (docs/measurements.md)"},
 };
 
+/// A device that was not measured: its clock, nine tenths of its memory's rate, and all else as the nearest
+/// has it.
+struct Unmeasured {
+  int sm;
+  int nearest;
+  std::string_view machine;
+  double gigahertz;
+  double memory_gigabytes_per_second;
+  std::string_view sources;
+};
+
+constexpr Unmeasured unmeasured[] = {
+    {100, 90, "B200", 1.90, 7200,
+     "NVIDIA HGX B200 data sheet (8 TB/s); all else is an H200's. No such GPU was measured"},
+    {120, 89, "RTX 5090", 2.41, 1613,
+     "NVIDIA RTX Blackwell GPU Architecture white paper (2.41 GHz, 1792 GB/s); all else is an RTX 4090's, "
+     "whose "
+     "rate of f16 with f32 sums it has. No such GPU was measured"},
+};
+
 /// The rows, with what scheduler/hardware/device.cpp says of the same devices.
 std::vector<TimeParameters> whole_table() {
   std::vector<TimeParameters> rows(std::begin(table), std::end(table));
+  for (const Unmeasured& device : unmeasured) {
+    TimeParameters row = *std::ranges::find(table, device.nearest, &TimeParameters::sm);
+    row.sm = device.sm;
+    row.machine = device.machine;
+    row.gigahertz = device.gigahertz;
+    row.memory_gigabytes_per_second = device.memory_gigabytes_per_second;
+    row.sources = device.sources;
+    rows.push_back(row);
+  }
   for (TimeParameters& row : rows) {
     const Ceilings device = ceilings_of(DType::f32, *std::ranges::find(targets(), row.sm, &Target::sm));
     row.multiprocessors = static_cast<int>(device.multiprocessors);

@@ -298,7 +298,7 @@ TEST_F(WrongWordsTest, OptionsWithoutAnEffectAreRefused) {
       {"tune --weights w.npy --n 8 --measure cpu --copies 2", "--measure gpu, or no --copies"},
       {"report --db trials.jsonl -o page.txt", "a name that ends with .html or .htm"},
       {"export --weights w.npy --n 8 --archs sm_80 --measured steps.json -o ffn", "the steps of a schedule"},
-      {"compile --weights w.npy --n 8 --target sm_100", "sm_90, whose PTX the drivers of newer GPUs compile"},
+      {"compile --weights w.npy --n 8 --target sm_130", "sm_90, whose PTX the drivers of newer GPUs compile"},
   };
   for (const WrongCall& wrong : all) expect_usage(wrong);
 }
