@@ -131,12 +131,12 @@ std::optional<Difference> difference(const BestKernel& best, const BestUse& use)
   };
   if (!record.target.name.empty() && architecture_of(record.target.name) != architecture_of(use.target.name))
     return differs("", record.target.name, use.target.name, devices_of(record.target.name));
-  const Operand& output = use.algorithm.operands[use.algorithm.output.operand];
+  const DType factors = use.algorithm.operands[use.algorithm.factors[0].operand].dtype;
   const std::string algorithm = record.problem.word("algorithm"), dtype = record.problem.word("dtype");
   if (!algorithm.empty() && algorithm != use.algorithm.text())
     return differs("", algorithm, use.algorithm.text(), layout_option(algorithm, use.algorithm.text()));
-  if (!dtype.empty() && dtype != name_of(output.dtype))
-    return differs("elements of", dtype, name_of(output.dtype), "--dtype " + dtype);
+  if (!dtype.empty() && dtype != name_of(factors))
+    return differs("elements of", dtype, name_of(factors), "--dtype " + dtype);
   const bool open = std::ranges::any_of(use.algorithm.indices,
                                         [](const IndexVariable& index) { return !index.extent.is_static(); });
   std::map<std::string, std::int64_t> asked;

@@ -168,6 +168,18 @@ TEST_F(QuantizeTest, ScalesOfTheCommandLineMultiply) {
   EXPECT_THAT(answer.errors, HasSubstr("which --scale takes the place of"));
 }
 
+TEST_F(QuantizeTest, AScheduleThatWasTunedForThemRuns) {
+  quantize("e4m3");
+  const std::string best = path("best.weft.json");
+  const VerbAnswer tuned =
+      call_weft({"tune", path("q.safetensors"), "--n", "32", "--target", "sm_90a", "--measure", "model",
+                 "--trials", "1", "--db", path("d.jsonl"), "-o", best, "--token-scale", "random:3"});
+  ASSERT_EQ(tuned.code, 0) << tuned.errors;
+  const VerbAnswer verified = call_weft({"verify", path("q.safetensors"), "--n", "32", "--device",
+                                         "sim:sm_90a", "--schedule", best, "--token-scale", "random:3"});
+  EXPECT_EQ(verified.code, 0) << verified.errors;
+}
+
 TEST_F(QuantizeTest, ImagesHaveScalesToo) {
   const VerbAnswer answer =
       call_weft({"verify", path("w.npy"), "--op", "conv2d", "--filter", "2x2", "--image", "5x6", "--batch",
