@@ -36,9 +36,9 @@ constexpr Device of_data_sheet(int sm, std::string_view name, std::int64_t multi
 
 constexpr Device measured{90, 989e12, measured_device};
 
-// NVIDIA's data sheets of HGX B200 and the RTX Blackwell GPU architecture's white paper (RTX 5090). That of
-// the B200 says what tcgen05.mma does, more than the mma.sync of kernels for sm_100; its multiprocessors,
-// clock and L2 are as its driver says them.
+// Of the B200 and the RTX 5090 as published, of the former by others than NVIDIA (multiprocessors, clock, L2,
+// of which there are several numbers). Its f16 is that of tcgen05.mma, more than the mma.sync of kernels for
+// sm_100. Nothing was measured on either.
 constexpr std::array devices{
     of_data_sheet(70, "NVIDIA V100", 80, 1.53e9, 900e9, 15.7e12, 125e12, 6'000'000),
     of_data_sheet(75, "NVIDIA T4", 40, 1.59e9, 320e9, 8.1e12, 65e12, 4'000'000),
