@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 15> names_of_types{"f16",  "bf16", "f32",
 /// An 8-bit floating type by its parts.
 struct Byte {
   std::uint32_t mantissa;  ///< bits
-  std::uint32_t bias;      ///< of the exponent
+  std::uint32_t bias;      ///< what is taken off the exponent
   std::uint32_t largest;   ///< the bits of the largest number
 };
 constexpr Byte of_e4m3{3, 7, 0x7E}, of_e5m2{2, 15, 0x7B};

@@ -35,7 +35,7 @@ bool is_of_a_byte(const StoredTensor& tensor) {
 struct FoundWeights {
   std::vector<const StoredTensor*> dense;
   std::vector<SplitWeight> split;
-  std::map<std::string, const StoredTensor*> scales;  ///< of weights of a byte, by the names of these
+  std::map<std::string, const StoredTensor*> scales;  ///< weights of a byte have them, by the names of these
 
   explicit FoundWeights(std::span<const StoredTensor> tensors) : split(split_weights_among(tensors)) {
     std::set<const StoredTensor*> parts;

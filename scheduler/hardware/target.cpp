@@ -29,7 +29,7 @@ struct Architecture {
   std::int64_t cluster_blocks;
   const char* ptx_version;
   const char* cards;                       ///< words of names of GPUs that it is of, in lower case
-  std::string_view ptx_architecture = {};  ///< of another one, whose PTX it runs; empty: its own
+  std::string_view ptx_architecture = {};  ///< another one, whose PTX it runs; empty: its own
   bool simulated_only = false;
 };
 

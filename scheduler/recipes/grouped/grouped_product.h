@@ -16,7 +16,7 @@ struct GroupTiles {
   std::int64_t rows = 0;    ///< V, of a group
   std::int64_t places = 0;  ///< k: rows of the dense operand that go with a block
   bool two_of_four = false;
-  std::int64_t element_bytes = 2;  ///< of the values
+  std::int64_t element_bytes = 2;  ///< a value has
 
   /// Values of a row in a block.
   constexpr std::int64_t kept() const { return two_of_four ? places / 2 : places; }

@@ -24,7 +24,7 @@ struct Tile {
   shapes::Condition<Number> by_warpgroups;  ///< else by warps
   Number rows, columns, places;             ///< size of a tile
   Number rows_each, columns_each;           ///< size of what a warp or warpgroup takes
-  std::int64_t element_bytes = 2;           ///< of the factors
+  std::int64_t element_bytes = 2;           ///< an element of the factors has
 
   /// Values of a stage. Half of the places of pairs have one, and two bits.
   Number bytes_of_weights() const {

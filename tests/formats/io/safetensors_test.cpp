@@ -85,7 +85,9 @@ TEST(Safetensors, EveryElementType) {
   EXPECT_EQ(read("I8", elements<std::int8_t>({-5})).get(0), -5);
   EXPECT_EQ(read("U8", elements<std::uint8_t>({5})).get(0), 5);
   EXPECT_EQ(read("BOOL", "\x01").get(0), 1);
-  expect_refused([&] { read("F8_E4M3", "\x01"); }, {"tensor \"a\"", "F8_E4M3"});
+  EXPECT_EQ(read("F8_E4M3", "\xC0").get(0), -2);
+  EXPECT_EQ(read("F8_E5M2", "\xC0").get(0), -2);
+  expect_refused([&] { read("F8_E8M0", "\x01"); }, {"tensor \"a\"", "F8_E8M0"});
   expect_refused([&] { read("Q4", "\x01"); }, {"tensor \"a\"", "\"Q4\""});
   expect_refused([&] { read("BOOL", "\x02"); }, {"tensor \"a\", element [0]", "a boolean of 2"});
 }
