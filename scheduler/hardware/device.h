@@ -23,8 +23,7 @@ struct Ceilings {
   double copied_a_clock = 40;  ///< bytes that a multiprocessor copies to shared memory, of tiles
   std::int64_t multiprocessors = 132;
   std::int64_t l2_bytes = 50'000'000;  ///< what of the operands stays there between launches
-  std::int64_t third_cache_bytes =
-      0;  ///< a CPU has it: what stays there of weights that are read once a call
+  std::int64_t third_cache_bytes = 0;  ///< a CPU has it: what stays of weights that are read once a call
   std::string_view device = "NVIDIA H200";
 };
 
