@@ -19,7 +19,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t rows = 64, columns = 96, tokens = 32;
+constexpr std::int64_t all_rows = 64, all_columns = 96, all_tokens = 32;
 constexpr std::int64_t empty_row = 7;
 
 class QuantizeTest : public ::testing::Test {
@@ -27,15 +27,16 @@ class QuantizeTest : public ::testing::Test {
   /// Rows of very different sizes, one of them all zero.
   QuantizeTest() {
     Random random(3);
-    Array weight(DType::f32, {rows, columns});
+    Array weight(DType::f32, {all_rows, all_columns});
     for (std::int64_t i = 0; i < weight.size(); ++i) {
-      const std::int64_t row = i / columns;
+      const std::int64_t row = i / all_columns;
       const double size = row == empty_row ? 0 : std::ldexp(0.01, static_cast<int>(row % 6));
       weight.set(i, size * (2 * random.uniform() - 1));
     }
     write_npy(path("w.npy"), weight);
-    write_safetensors(path("net.safetensors"),
-                      {{"a.weight", weight}, {"b.weight", weight}, {"a.bias", Array(DType::f32, {rows})}});
+    write_safetensors(
+        path("net.safetensors"),
+        {{"a.weight", weight}, {"b.weight", weight}, {"a.bias", Array(DType::f32, {all_rows})}});
   }
 
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
@@ -53,7 +54,7 @@ class QuantizeTest : public ::testing::Test {
   /// What `weft run` gives, [rows, tokens].
   Array product_of(std::vector<std::string> words) const {
     words.insert(words.begin(), "run");
-    words.insert(words.end(), {"--n", std::to_string(tokens), "--b", "ints:3", "--out", path("c.npy")});
+    words.insert(words.end(), {"--n", std::to_string(all_tokens), "--b", "ints:3", "--out", path("c.npy")});
     const VerbAnswer answer = call_weft(words);
     EXPECT_EQ(answer.code, 0) << answer.errors;
     return read_array(path("c.npy"));
@@ -81,12 +82,12 @@ TEST_F(QuantizeTest, ReadAgainIsWithinHalfAStep) {
     const WeightMatrix after = read(path("q.safetensors"));
     const DType type = *dtype_named(how.substr(0, how.find(':')));
     ASSERT_EQ(after.values.dtype(), type);
-    ASSERT_EQ(std::ssize(after.row_scale), rows);
+    ASSERT_EQ(std::ssize(after.row_scale), all_rows);
     double largest = 0, squares = 0, most = 0;
-    for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t row = 0; row < all_rows; ++row) {
       for (const std::int64_t i : after.entries(row)) {
         const double value = after.values.get(i), scale = after.row_scale[row];
-        const double error = std::abs(value * scale - dense.get(row * columns + after.column_of(i)));
+        const double error = std::abs(value * scale - dense.get(row * all_columns + after.column_of(i)));
         EXPECT_LE(error, half_a_step(value, type) * scale * (1 + 1e-6)) << row;
         largest = std::max(largest, error);
         squares += error * error;
@@ -106,7 +107,7 @@ TEST_F(QuantizeTest, ReadAgainIsWithinHalfAStep) {
       EXPECT_EQ(scale.shape(), std::vector<std::int64_t>{1});
       EXPECT_THAT(after.row_scale, Each(after.row_scale.front()));
     } else {
-      EXPECT_EQ(scale.shape(), (std::vector<std::int64_t>{rows, 1}));
+      EXPECT_EQ(scale.shape(), (std::vector<std::int64_t>{all_rows, 1}));
       EXPECT_EQ(after.row_scale[empty_row], 1);
       EXPECT_NE(after.row_scale[4], after.row_scale[5]);
     }
@@ -127,13 +128,14 @@ TEST_F(QuantizeTest, VerbsTakeTheScalesOfTheFile) {
     }
     // The reference has the scales from where the kernel has them: here is a product of its own.
     const Array weight = to_dense(dequantized(read(path("q.safetensors"))));
-    const Array b = random_array(DType::e4m3, {columns, tokens}, 3, RandomValues::small_integers);
+    const Array b = random_array(DType::e4m3, {all_columns, all_tokens}, 3, RandomValues::small_integers);
     const Array c = product_of({path("q.safetensors"), "--format", format});
-    for (std::int64_t m = 0; m < rows; ++m) {
-      for (std::int64_t n = 0; n < tokens; ++n) {
+    for (std::int64_t m = 0; m < all_rows; ++m) {
+      for (std::int64_t n = 0; n < all_tokens; ++n) {
         double sum = 0;
-        for (std::int64_t k = 0; k < columns; ++k) sum += weight.get(m * columns + k) * b.get(k * tokens + n);
-        ASSERT_NEAR(c.get(m * tokens + n), sum, 1e-3 * std::abs(sum) + 1e-5) << m << ", " << n;
+        for (std::int64_t k = 0; k < all_columns; ++k)
+          sum += weight.get(m * all_columns + k) * b.get(k * all_tokens + n);
+        ASSERT_NEAR(c.get(m * all_tokens + n), sum, 1e-3 * std::abs(sum) + 1e-5) << m << ", " << n;
       }
     }
   }
@@ -145,15 +147,15 @@ TEST_F(QuantizeTest, ScalesOfTheCommandLineMultiply) {
     more.insert(more.begin(), plain.begin(), plain.end());
     return product_of(more);
   };
-  Array scale(DType::f32, {rows, 1}), token_scale(DType::f32, {tokens});
-  for (std::int64_t m = 0; m < rows; ++m) scale.set(m, 0.5 + static_cast<double>(m));
-  for (std::int64_t n = 0; n < tokens; ++n) token_scale.set(n, 4 - static_cast<double>(n));
+  Array scale(DType::f32, {all_rows, 1}), token_scale(DType::f32, {all_tokens});
+  for (std::int64_t m = 0; m < all_rows; ++m) scale.set(m, 0.5 + static_cast<double>(m));
+  for (std::int64_t n = 0; n < all_tokens; ++n) token_scale.set(n, 4 - static_cast<double>(n));
   write_safetensors(path("s.safetensors"), {{"s", scale}, {"t", token_scale}});
   const Array before = with({});
   const Array after =
       with({"--scale", path("s.safetensors:s"), "--token-scale", path("s.safetensors:t"), "--alpha", "2"});
   for (std::int64_t i = 0; i < before.size(); ++i) {
-    const double expected = 2 * before.get(i) * scale.get(i / tokens) * token_scale.get(i % tokens);
+    const double expected = 2 * before.get(i) * scale.get(i / all_tokens) * token_scale.get(i % all_tokens);
     ASSERT_NEAR(after.get(i), expected, 1e-4 * std::abs(expected) + 1e-6) << i;
   }
   // Those of the command line take the place of the file's.
@@ -193,7 +195,7 @@ TEST_F(QuantizeTest, InspectNamesTheScales) {
   EXPECT_THAT(call_weft({"inspect", path("q.safetensors")}).out,
               HasSubstr("q.safetensors:weight_scale, which rows are to be multiplied by: "));
   const auto json = nlohmann::json::parse(call_weft({"inspect", path("q.safetensors"), "--json"}).out);
-  EXPECT_EQ(json.at("row_scale").size(), static_cast<std::size_t>(rows));
+  EXPECT_EQ(json.at("row_scale").size(), static_cast<std::size_t>(all_rows));
 }
 
 TEST_F(QuantizeTest, PrunedAgainTheyKeepTheirScales) {
@@ -228,7 +230,7 @@ TEST_F(QuantizeTest, AllLayersOfAFile) {
   EXPECT_EQ(read_array(path("q.safetensors"), "a.bias").dtype(), DType::f32);
   const WeightMatrix first = read(path("q.safetensors"), {.tensor = "b.weight"});
   EXPECT_EQ(first.values.dtype(), DType::e4m3);
-  EXPECT_EQ(std::ssize(first.row_scale), rows);
+  EXPECT_EQ(std::ssize(first.row_scale), all_rows);
   // Scales are no layers, and stay with the weights that they are of.
   EXPECT_THAT(prune("q.safetensors", "again.safetensors", {"--all"}), HasSubstr("5 tensors written"));
   EXPECT_EQ(read(path("again.safetensors"), {.tensor = "b.weight"}).row_scale, first.row_scale);
@@ -281,10 +283,10 @@ TEST_F(QuantizeTest, RefusesWhatItCannotDo) {
     EXPECT_EQ(answer.code, 2);
     return answer.errors;
   };
-  EXPECT_THAT(scaled_by(Array(DType::f32, {1, rows})),
+  EXPECT_THAT(scaled_by(Array(DType::f32, {1, all_rows})),
               AllOf(HasSubstr("tensor \"w_scale\""), HasSubstr("a scale of [1, 64] for weights of 64 rows"),
                     HasSubstr("[1], one for all, or [64] or [64, 1]")));
-  EXPECT_THAT(scaled_by(Array(DType::i32, {rows})), HasSubstr("a scale of I32"));
+  EXPECT_THAT(scaled_by(Array(DType::i32, {all_rows})), HasSubstr("a scale of I32"));
   // A tensor of such a name beside weights of another type has nothing to do with them.
   write_safetensors(path("f32.safetensors"),
                     {{"w", read_array(path("w.npy"))}, {"w_scale", Array(DType::f32, {3})}});
