@@ -193,9 +193,8 @@ class SuiteReader {
 
   DType dtype_of(const Json& object, const std::string& at) const {
     const std::string text = string_of(object, at, "dtype");
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2, DType::i8}) {
-      if (text == name_of(dtype)) return dtype;
-    }
+    const auto dtype = dtype_named(text);
+    if (dtype && is_factor(*dtype) && dtype != DType::f64) return *dtype;
     refuse(at + "/dtype", "dtype", '"' + text + '"',
            "\"f32\", \"f16\", \"bf16\", \"e4m3\", \"e5m2\" or \"i8\"");
   }
