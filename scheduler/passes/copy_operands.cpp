@@ -59,7 +59,9 @@ struct Tile {
 
 /// Rows that are few are all in a tile, which is as long then as the GPU has blocks for.
 Tile tile_of(const Sides& sides, bool is_output) {
-  constexpr std::int64_t elements = 64 * 64, least_columns = 16, enough_blocks = 2 * measured_processors;
+  constexpr std::int64_t elements = 64 * 64, least_rows = 16, enough_blocks = 2 * measured_processors;
+  // Two vectors beside one another, or, of results, the rows that a warp stores at once.
+  const std::int64_t least_columns = std::max(least_rows, 2 * ir::elements_of_vector(*sides.from));
   const ir::Buffer& outside = is_output ? *sides.to : *sides.from;
   const std::int64_t *columns = ir::integer_value(outside.shape[0]),
                      *between = ir::integer_value(outside.shape[1]),
