@@ -114,7 +114,7 @@ TEST_F(FakeCusparselt, RefusesWhatItCannotHold) {
               HasSubstr("more than two of four"));
   EXPECT_THAT(user_error_of([&] { cusparselt->prepare(product, "best"); }), HasSubstr("chosen or searched"));
   product.type = DenseType::f32;
-  EXPECT_THAT(user_error_of([&] { cusparselt->prepare(product, "chosen"); }), HasSubstr("f16 or bf16"));
+  EXPECT_THAT(user_error_of([&] { cusparselt->prepare(product, "chosen"); }), HasSubstr("f16, bf16 or e4m3"));
   product.type = DenseType::f16;
   product.k = 3;
   EXPECT_THROW(cusparselt->prepare(product, "chosen"), RuntimeError);

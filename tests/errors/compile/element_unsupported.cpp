@@ -1,5 +1,5 @@
 // expect: weft: an element type is not one of f16, bf16, f32, f64, e4m3, e5m2 and i8; found: an 8-bit integer
-// other than i8 fix: const Tensor<f32, 2, sparse> A("A", {4, 5});
+// fix: const Tensor<f32, 2, sparse> A("A", {4, 5});
 #include <weft/dsl/assignment.h>
 
 using namespace weft;

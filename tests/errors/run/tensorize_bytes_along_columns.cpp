@@ -1,4 +1,4 @@
-// expect: B.staged has its columns beside one another
+// expect: B.shared has its columns beside one another
 // expect: accepted: a dense operand [n, k], of which stitch makes lines along k
 // fix: const DType type = DType::f16;
 #include "illegal_program.h"

@@ -97,8 +97,8 @@ TEST(MaskedWeight, RefusesWhatIsNoMask) {
                  {"tensor \"fc.weight_mask\", element [1, 2]", "a boolean of 2"});
   expect_refused([&] { read_tensors({weight, mask({1, 1, 1, 1, 1, 1}, {3, 2})}); },
                  {"tensor \"fc.weight_mask\"", "F32 [3, 2]", "F32 [2, 3]"});
-  expect_refused([&] { read_tensors({weight, {"fc.weight_mask", "F8_E4M3", {2, 3}, "123456"}}); },
-                 {"tensor \"fc.weight_mask\"", "F8_E4M3"});
+  expect_refused([&] { read_tensors({weight, {"fc.weight_mask", "F8_E8M0", {2, 3}, "123456"}}); },
+                 {"tensor \"fc.weight_mask\"", "F8_E8M0"});
   expect_refused([&] { read_tensors({original({}, {0, 3}), mask({}, {0, 3})}); },
                  {"tensor \"fc.weight_orig\"", "[0, 3]", "at least one row"});
 }

@@ -108,8 +108,7 @@ TEST(Onnx, WhatIsNoModelIsRefused) {
   expect_refused([&] { io::parse_onnx(bytes_of(no_graph), "a.onnx"); }, {"no graph"});
   expect_refused([&] { weights_in(OnnxMessage().message(5, onnx_tensor("w", {2, 4}, raw(six)))); },
                  {"24 bytes for F32 [2, 4]", "32 bytes"});
-  expect_refused([&] { weights_in(OnnxMessage().message(5, onnx_tensor("w", {2, 3}, "abcdef", 17))); },
-                 {"elements of F8_E4M3"});
+  EXPECT_NO_THROW(weights_in(OnnxMessage().message(5, onnx_tensor("w", {2, 3}, "abcdef", 17))));
   expect_refused([&] { weights_in(OnnxMessage().message(5, onnx_tensor("w", {2, -3}, ""))); }, {"extents"});
 }
 

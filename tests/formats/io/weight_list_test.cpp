@@ -113,7 +113,7 @@ TEST_F(WeightList, EveryFormOfSafetensors) {
 
 TEST_F(WeightList, WhatHeadersShowToBeWrongIsAFault) {
   const std::vector<ListedWeight> weights =
-      list_weights(write("a.safetensors", {{"f8", "F8_E4M3", {2, 2}, "1234"},
+      list_weights(write("a.safetensors", {{"f8", "F8_E8M0", {2, 2}, "1234"},
                                            {"none", "F32", {0, 3}, ""},
                                            {"p.compressed", "F32", {1}, elements<float>({1})},
                                            {"p.bitmask", "U8", {1, 1}, "\x01"},
@@ -121,10 +121,10 @@ TEST_F(WeightList, WhatHeadersShowToBeWrongIsAFault) {
                                            {"m_orig", "F32", {2, 2}, four},
                                            {"m_mask", "F32", {4}, four},
                                            dense}));
-  EXPECT_THAT(texts_of(weights), ElementsAre("f8 F8_E4M3 [2, 2] dense !", "none F32 [0, 3] dense !",
+  EXPECT_THAT(texts_of(weights), ElementsAre("f8 F8_E8M0 [2, 2] dense !", "none F32 [0, 3] dense !",
                                              "p.weight F32 [] sparse-24-bitmask !", "m F32 [2, 2] masked !",
                                              "a.weight F32 [2, 2] dense"));
-  EXPECT_THAT(weights[0].fault, HasSubstr("tensor \"f8\": elements of F8_E4M3; accepted: F64"));
+  EXPECT_THAT(weights[0].fault, HasSubstr("tensor \"f8\": elements of F8_E8M0; accepted: F64"));
   EXPECT_THAT(weights[1].fault, HasSubstr("at least one row and one column"));
   EXPECT_THAT(weights[2].fault, HasSubstr("tensor \"p.shape\": I64 [3]; accepted: I64 [2]"));
   EXPECT_THAT(weights[3].fault, HasSubstr("tensor \"m_mask\": F32 [4]; accepted: F32 [2, 2]"));
