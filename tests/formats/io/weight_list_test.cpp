@@ -286,7 +286,9 @@ TEST_F(WeightList, ASurveyCountsZerosAndFindsWhatIsNotFinite) {
       {"i8", "I8", {1, 4}, std::string("\x80\x00\x7F\xFF", 4)},
       {"i64", "I64", {1, 2}, elements<std::int64_t>({0, INT64_MIN})},
       {"none", "F32", {0, 2}, ""},
-      {"f8", "F8_E5M2", {1, 1}, "1"},
+      {"e5m2", "F8_E5M2", {1, 4}, std::string("\x80\x7C\x00\x31", 4)},
+      {"e4m3", "F8_E4M3", {1, 4}, std::string("\x7E\x7C\xFF\x00", 4)},
+      {"f8", "F8_E8M0", {1, 1}, "1"},
       {"m_orig", "F32", {2, 2}, four},
       {"m_mask", "F32", {2, 2}, four}};
   write("shard.safetensors", tensors);
@@ -312,9 +314,11 @@ TEST_F(WeightList, ASurveyCountsZerosAndFindsWhatIsNotFinite) {
     expect("bf16", 4, 1, 3);
     expect("i8", 4, 1, std::nullopt);
     expect("i64", 2, 1, std::nullopt);
+    expect("e5m2", 4, 2, 1);
+    expect("e4m3", 4, 1, 2);
     expect("none", 0, 0, std::nullopt);
     EXPECT_FALSE(survey(weights.at("m")));
-    expect_refused([&] { survey(weights.at("f8")); }, {"tensor \"f8\"", "F8_E5M2"});
+    expect_refused([&] { survey(weights.at("f8")); }, {"tensor \"f8\"", "F8_E8M0"});
   }
   EXPECT_FALSE(survey(list_weights(write("a.npy", npy("<f4", "(2, 2)", four)))[0]));
   expect_refused([&] { survey({.path = path("shard.safetensors"), .tensor = "x", .stored_as = "dense"}); },
