@@ -286,6 +286,8 @@ TEST(SparseTensorCores, AsCudaSource) {
   expect_exact(product({70, 500, 8}, formats::v_n_m({.rows = 64}), "sm_90a",
                        {.tile_n = 16, .groups = 3, .producers = 4}),
                Emitter::cuda);
+  // A launch turns the operand, and so converts to bytes and back.
+  expect_exact(product({70, 130, 40}, formats::n_m(), "sm_90a", {.tile_n = 64}, DType::e4m3), Emitter::cuda);
 }
 
 /// Values with a rounding of their own.

@@ -1,5 +1,6 @@
 // cvt: PTX ISA, chapter 9.7.9.21. Compiled with -frounding-math.
 #include <weft/backends/simulator/execute/numbers.h>
+#include <weft/dsl/dtype.h>
 
 #include <algorithm>
 #include <array>
@@ -227,6 +228,36 @@ Handler choose_pair(Type type, Rounding rounding, const Operation& operation) {
   });
 }
 
+/// Two f32 to a pair of bytes, and such a pair to one of f16: `a` and the upper byte go to the high half.
+template <class T>
+void run_to_bytes(Warp& warp, const Operation& operation) {
+  warp.assign<U32, float, float>(
+      operation, [](float high, float low) { return U32{T(high).bits} << 8 | U32{T(low).bits}; });
+}
+template <class T>
+void run_from_bytes(Warp& warp, const Operation& operation) {
+  const auto half_of = [](U32 bits) {
+    T value;
+    value.bits = static_cast<std::uint8_t>(bits);
+    return U32{f16(static_cast<float>(value)).bits};
+  };
+  warp.assign<U32, U32>(operation,
+                        [=](U32 pair) { return half_of(pair >> 8 & 0xFF) << 16 | half_of(pair & 0xFF); });
+}
+
+bool is_pair_of_bytes(Type type) {
+  return type == Type::e4m3x2 || type == Type::e5m2x2;
+}
+
+/// As GPUs have them: to nearest, saturated to what is finite.
+Handler choose_bytes(const Instruction& instruction, const Operation& operation, Type to, Type from) {
+  if (!instruction.has("rn") || instruction.has("relu")) return nullptr;
+  if (to == Type::f16x2 && operation.count == 2)
+    return from == Type::e4m3x2 ? run_from_bytes<e4m3> : run_from_bytes<e5m2>;
+  if (from != Type::f32 || operation.count != 3 || !instruction.has("satfinite")) return nullptr;
+  return to == Type::e4m3x2 ? run_to_bytes<e4m3> : run_to_bytes<e5m2>;
+}
+
 bool is_integer(Type type) {
   return type >= Type::u8 && type <= Type::s64;
 }
@@ -276,6 +307,7 @@ Handler choose_cvt(const Instruction& instruction, Operation& operation) {
   const bool is_tie_away = instruction.has("rna");
   if (is_tie_away && to != Type::tf32) return nullptr;
   const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
+  if (is_pair_of_bytes(to) || is_pair_of_bytes(from)) return choose_bytes(instruction, operation, to, from);
   if (to == Type::f16x2 || to == Type::bf16x2)
     return from == Type::f32 ? choose_pair(to, rounding, operation) : nullptr;
   if (operation.count != 2) return nullptr;

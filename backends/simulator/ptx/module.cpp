@@ -11,11 +11,12 @@ struct TypeRow {
 };
 
 // In the order of the enumeration.
-constexpr std::array<TypeRow, 22> type_rows{
-    {{"", 0},      {"pred", 1}, {"b8", 1},     {"b16", 2},  {"b32", 4}, {"b64", 8}, {"b128", 16}, {"u8", 1},
-     {"u16", 2},   {"u32", 4},  {"u64", 8},    {"s8", 1},   {"s16", 2}, {"s32", 4}, {"s64", 8},   {"f16", 2},
-     {"f16x2", 4}, {"bf16", 2}, {"bf16x2", 4}, {"tf32", 4}, {"f32", 4}, {"f64", 8}}};
-static_assert(static_cast<std::size_t>(Type::f64) + 1 == type_rows.size());
+constexpr std::array<TypeRow, 24> type_rows{
+    {{"", 0},       {"pred", 1}, {"b8", 1},  {"b16", 2}, {"b32", 4},    {"b64", 8},
+     {"b128", 16},  {"u8", 1},   {"u16", 2}, {"u32", 4}, {"u64", 8},    {"s8", 1},
+     {"s16", 2},    {"s32", 4},  {"s64", 8}, {"f16", 2}, {"f16x2", 4},  {"bf16", 2},
+     {"bf16x2", 4}, {"tf32", 4}, {"f32", 4}, {"f64", 8}, {"e4m3x2", 2}, {"e5m2x2", 2}}};
+static_assert(static_cast<std::size_t>(Type::e5m2x2) + 1 == type_rows.size());
 
 }  // namespace
 

@@ -36,6 +36,8 @@ enum class Type : std::uint8_t {
   tf32,
   f32,
   f64,
+  e4m3x2,
+  e5m2x2,
 };
 
 /// Bytes of a value; 0 for none, 1 for pred.
