@@ -419,5 +419,17 @@ TEST(Reference, RandomFormulasAgreeWithTheDefinitionAndTheKernels) {
   EXPECT_GT(with_weights, 80) << "the drawing finds too few legal formulas";
 }
 
+TEST(Difference, TypesOfAByteSaturate) {
+  Array result(DType::e4m3, {2});
+  result.set(0, 1000);
+  result.set(1, -1000);
+  Reference expected;
+  expected.value = Array::of(std::vector<double>{1000, -1e9});
+  expected.magnitude = Array::of(std::vector<double>{1000, 1e9});
+  EXPECT_EQ(difference(result, expected).largest, 0);
+  result.set(1, 1);
+  EXPECT_EQ(difference(result, expected).largest, 449);
+}
+
 }  // namespace
 }  // namespace weft
