@@ -62,9 +62,9 @@ struct SuiteCase {
   bool is_structured() const { return group_rows > 0 || pattern || block > 0; }
 };
 
-/// Reads a suite. Fields: "suite", "dtype" (f32, f16, bf16), "sparsity" (fractions, a list), "n_scale" or
-/// "batch" (a list), "V" (a list: the weights are Shfl-BW with groups of so many rows), or in place of
-/// "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), or in place of "sparsity"
+/// Reads a suite. Fields: "suite", "dtype" (f32, f16, bf16, e4m3, e5m2, i8), "sparsity" (fractions, a list),
+/// "n_scale" or "batch" (a list), "V" (a list: the weights are Shfl-BW with groups of so many rows), or in
+/// place of "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), or in place of "sparsity"
 /// "density" (fractions, a list: for the simulated sparse tensor core), "problems": products with "M", "K",
 /// "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride" (else 1) and "pad"
 /// (else (R - 1) / 2 and (S - 1) / 2), "dilation" and "groups" (else 1) and "layout" (else "nchw").

@@ -93,8 +93,8 @@ std::optional<Workload> TrialProblem::product() const {
   const std::size_t dense = dense_operand(what.algorithm);
   const bool across = begins_with_columns(what.algorithm, factor_of(what.algorithm, dense));
   const DType factors = b.dtype();
-  const DType results = is_factor_of_a_byte(factors) ? DType::f16 : factors;
-  const bool plain_type = results == output().dtype && what.algorithm.operands[dense].strides.empty();
+  const bool plain_type =
+      results_of(factors) == output().dtype && what.algorithm.operands[dense].strides.empty();
   std::vector<std::int64_t> shape{what.matrix->columns, columns};
   if (across) std::ranges::reverse(shape);
   if (!plain_type || b.shape() != shape) return std::nullopt;

@@ -11,11 +11,6 @@ AffineIndex plain(const std::string& name) {
   return {{{name, 1}}, 0};
 }
 
-/// What sums of products are stored as.
-DType results_of(DType factors) {
-  return is_factor_of_a_byte(factors) ? DType::f16 : factors;
-}
-
 Term term(Term::Kind kind, std::vector<Term> arguments = {}) {
   Term result;
   result.kind = kind;
@@ -120,6 +115,10 @@ std::optional<ProductLayout> product_layout_named(std::string_view name) {
   if (name == "kn") return ProductLayout::kn;
   if (name == "nk") return ProductLayout::nk;
   return std::nullopt;
+}
+
+DType results_of(DType factors) {
+  return is_factor_of_a_byte(factors) ? DType::f16 : factors;
 }
 
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,

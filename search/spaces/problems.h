@@ -28,6 +28,9 @@ struct Epilogue {
   Activation activation = Activation::none;
 };
 
+/// What products of factors of a type are stored as here: as these, or as f16 where they are of a byte.
+DType results_of(DType factors);
+
 /// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A; C is of the type of A and B, and f16
 /// where these are of a byte. UserError for extents below 1.
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {},

@@ -10,6 +10,7 @@
 #include <weft/formats/random.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/choice/formats_worth_trying.h>
+#include <weft/search/measure/structured_weights.h>
 #include <weft/search/measure/verify.h>
 
 #include <algorithm>
@@ -287,6 +288,17 @@ TEST(Choice, NamesNarrowIt) {
   for (const Way& way : chosen(problem, "sm_90a", {.recipes = {"v_n_m"}}).ways)
     EXPECT_EQ(way.recipe->name, "v_n_m");
   EXPECT_THROW(chosen(problem, "sm_90a", {.formats = {formats::csr()}, .recipes = {"v_n_m"}}), UserError);
+}
+
+/// Tensor cores sum e4m3 roughly, and i8 exactly.
+TEST(FormatsWorthTrying, TwoOfFourOfBytesWhereSumsAreExact) {
+  const auto tries_n_m = [](DType type) {
+    const WeightMatrix weights = two_of_four(dense_weights(64, 128, type, 3));
+    return std::ranges::count(formats_worth_trying(weights), std::string("n_m"), &Format::name) > 0;
+  };
+  EXPECT_TRUE(tries_n_m(DType::i8));
+  EXPECT_FALSE(tries_n_m(DType::e4m3));
+  EXPECT_FALSE(tries_n_m(DType::e5m2));
 }
 
 TEST(Choice, WhatWasMeasuredStandsFirst) {
