@@ -372,4 +372,13 @@ double tolerance(DType output, DType accumulator, std::int64_t terms) {
   return 1.01 * unit(output) + 4 * unit(accumulator) * (2 + std::sqrt(static_cast<double>(terms)));
 }
 
+double tolerance(const Algorithm& algorithm, std::int64_t terms) {
+  constexpr double cut_of_a_stage = 0x1p-10;
+  const DType output = algorithm.operands[algorithm.output.operand].dtype;
+  const bool is_cut = std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
+    return is_float_of_a_byte(algorithm.operands[factor.operand].dtype);
+  });
+  return tolerance(output, algorithm.accumulator, terms) + (is_cut ? cut_of_a_stage : 0);
+}
+
 }  // namespace weft

@@ -50,5 +50,9 @@ Difference difference(const Array& result, const Reference& expected, CallPlace 
 /// The bound on Difference::largest_scaled for a right kernel: rounding of sums of `terms` products in the
 /// accumulator and of the result in `output`.
 double tolerance(DType output, DType accumulator, std::int64_t terms);
+/// The same for an algorithm. Of factors of e4m3 and e5m2 it allows 2^-10 more, whoever computes: tensor
+/// cores cut that much of the sums of a stage of 256 places, which are then added up in f32
+/// (docs/measurements/two_of_four.md, "Elements of a byte").
+double tolerance(const Algorithm& algorithm, std::int64_t terms);
 
 }  // namespace weft

@@ -74,7 +74,7 @@ std::int64_t place_in_output(const Operand& output, std::int64_t element, std::i
 std::string print_golden(const Package& package) {
   const Operand& output = package.algorithm.operands[package.algorithm.output.operand];
   const std::int64_t terms = package.weights().columns();
-  const double allowed = tolerance(output.dtype, package.algorithm.accumulator, terms);
+  const double allowed = tolerance(package.algorithm, terms);
   const double smallest = output.dtype == DType::f16 ? 0x1p-24 : 1e-30;  // the step between subnormal numbers
   std::string sizes;
   std::string elements;

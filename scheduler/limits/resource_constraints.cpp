@@ -265,7 +265,16 @@ class Constraints {
   void add_multiprocessor(const Expr& registers) {
     if (!threads_.defined() || !ir::is_constant(program_, threads_)) return;
     const Expr whole_warps = rounded_up(program_, threads_, 32);
-    if (registers.defined()) {
+    if (registers.defined() && resident_blocks_ <= 1 && program_.roles &&
+        program_.roles->consumer_registers > 0) {
+      // What all threads have then is for the step to check that gave them roles.
+      add({"registers of a consumer",
+           fmt::format("32-bit registers of a thread, {} of them kept for addresses", reserved_registers),
+           "registers",
+           registers,
+           program_.roles->consumer_registers - reserved_registers,
+           {}});
+    } else if (registers.defined()) {
       const Expr each = rounded_up(program_, registers + reserved_registers, 8);
       add({"registers of a multiprocessor",
            fmt::format("32-bit registers of {}", blocks_text()),

@@ -235,6 +235,8 @@ class Roles {
         const TensorInstruction* row = tensor_instruction_done_by(operation.instruction);
         if (row == nullptr || row->place != TensorOperands::shared) return s;
         if (row->two_of_four && !may_overlap(operation)) return s;
+        // Sums of an iteration alone are read in it.
+        if (stores_to_own(rest_, operation)) return s;
         overlaps = true;
         has_codes = row->two_of_four;
         ir::TensorOperation changed = operation;
@@ -260,6 +262,14 @@ class Roles {
     // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
     // there are would give them behind it.
     return ir::block({finish, in_pairs(changed), finish, last});
+  }
+
+  /// Whether what the operation sums to is allocated inside.
+  static bool stores_to_own(const Stmt& stmt, const ir::TensorOperation& operation) {
+    return ir::any<ir::Allocate>(stmt, [&](const ir::Allocate& allocation) {
+      return ir::any<ir::Store>(operation.meaning,
+                                [&](const ir::Store& store) { return store.buffer == allocation.buffer; });
+    });
   }
 
   /// Beside the buffers that two iterations read, producers need two to fill; one where iterations are so

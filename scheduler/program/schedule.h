@@ -224,9 +224,12 @@ class Schedule {
     return {made[0], made[1], made[2], made[3], made[4]};
   }
   /// `.tensorize("mma_m16n8k16")`: the sums of a tile in registers are made by an instruction that multiplies
-  /// matrices. Names of instructions: scheduler/hardware/tensor_instructions.h.
-  Schedule& tensorize(Placed<std::string> instruction) {
-    return step("tensorize", {{{}, instruction.value}}, instruction.place);
+  /// matrices. Names of instructions: scheduler/hardware/tensor_instructions.h. With `promote = 1` each
+  /// iteration of the loop around is summed from zero and added to the sums in f32, as sums of e4m3 and e5m2
+  /// need it that should have the bits of f32.
+  template <class... Rest>
+  Schedule& tensorize(Placed<std::string> instruction, const Rest&... rest) {
+    return step("tensorize", {{{}, instruction.value}, NamedArgument(rest)...}, instruction.place);
   }
   /// `.reorder_writeback("C")`: results leave through shared memory, in whole lines, to the rows that the
   /// format names; of so many columns with `columns = 32`, else 64.
@@ -338,7 +341,8 @@ class Schedule {
                     (detail::takes<void(LoopGiven, NamedArgument), Given...>))
   WEFT_STEP_REFUSED(pool, ".pool(m, k, workers = 27)",
                     (detail::takes<void(LoopGiven, LoopName, NamedArgument), Given...>))
-  WEFT_STEP_REFUSED(tensorize, ".tensorize(\"mma_m16n8k16\")", (detail::takes<void(OneTensor), Given...>))
+  WEFT_STEP_REFUSED(tensorize, ".tensorize(\"mma_m16n8k16\")",
+                    (detail::takes<void(OneTensor, ...), Given...>))
   WEFT_STEP_REFUSED(reorder_writeback, ".reorder_writeback(\"C\")",
                     (detail::takes<void(OneTensor, ...), Given...>))
   WEFT_STEP_REFUSED(persist, ".persist(n.outer, \"m.block\", blocks = 132)",

@@ -102,7 +102,8 @@ struct ArgumentName {
 inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, deal{"deal"},
     depth{"depth"}, blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"},
     from_begin{"from_begin"}, from_end{"from_end"}, groups{"groups"}, parts{"parts"},
-    producer_registers{"producer_registers"}, producers{"producers"}, reduce{"reduce"}, workers{"workers"};
+    producer_registers{"producer_registers"}, producers{"producers"}, promote{"promote"}, reduce{"reduce"},
+    workers{"workers"};
 
 /// What a member of Schedule takes where an argument has a name.
 struct NamedArgument : Argument {

@@ -41,8 +41,12 @@ void find_nests(const Stmt& stmt, std::vector<Stmt>& found) {
 
 class Tensorize {
  public:
-  Tensorize(const ir::Program& program, const StepContext& context, std::string name)
-      : program_(program), context_(context), name_(std::move(name)), said_(program, context) {}
+  Tensorize(const ir::Program& program, const StepContext& context, std::string name, bool promotes)
+      : program_(program),
+        context_(context),
+        name_(std::move(name)),
+        promotes_(promotes),
+        said_(program, context) {}
 
   StepResult operator()() {
     if (std::ranges::find(tensor_instructions(), name_, &TensorInstruction::name) ==
@@ -70,6 +74,7 @@ class Tensorize {
                                     : take_factors(chain, store))
       return *refused;
     if (auto refused = check_instruction()) return *refused;
+    if (auto refused = check_promotion()) return *refused;
     if (auto refused = of_blocks ? std::nullopt : of_streams ? check_streams() : check_loops())
       return *refused;
     return rewritten(chain, store, nest);
@@ -148,6 +153,23 @@ class Tensorize {
                                 instruction_->only_that_sm ? "a" : ""),
                     {}};
     return check_slots();
+  }
+
+  /// Sums of their own, which can be added to others in f32, have tiles of two factors.
+  std::optional<Reason> check_promotion() const {
+    if (!promotes_) return std::nullopt;
+    constexpr int broken = 14;
+    if (instruction_->sums() != DType::f32)
+      return Reason{broken,
+                    fmt::format("{} sums {} exactly", name_, name_of(instruction_->operands)),
+                    written("tensorize", {name_}),
+                    {}};
+    if (instruction_->place == TensorOperands::blocks || !of_stream_.empty())
+      return Reason{broken,
+                    fmt::format("{} of weights in {}", name_, context_.weights->format().text()),
+                    written("tensorize", {name_}),
+                    {}};
+    return std::nullopt;
   }
 
   static bool has_instruction(const Target& target, const TensorInstruction& instruction) {
@@ -287,10 +309,15 @@ class Tensorize {
       result.insert(result.end(), fragment.begin(), fragment.end());
       return result;
     };
-    const Stmt operation = operation_of(chain, [&](const Expr& row, const Expr& column) {
-      return ir::store(sum, place(store.indices, fragments.place_of(row, column)),
-                       sum->dtype == store.buffer->dtype ? store.value : as_integers(store.value), true);
-    });
+    const auto sum_of = [&](const std::vector<Expr>& fragment) { return place(store.indices, fragment); };
+    const Stmt operation = in_loops_of_threads(
+        chain, promotes_ ? promoted(chain, store, fragments, sum, sum_of)
+                         : operation_of(chain, nest_.columns, [&](const Expr& row, const Expr& column) {
+                             return ir::store(
+                                 sum, sum_of(fragments.place_of(row, column)),
+                                 sum->dtype == store.buffer->dtype ? store.value : as_integers(store.value),
+                                 true);
+                           }));
     const Stmt in_fragments = with_sums(
         replaced(program_.body, nest, operation), store.buffer, sum,
         [&](const std::vector<Expr>& indices) { return place(indices, fragments.place_in_loops()); });
@@ -313,6 +340,34 @@ class Tensorize {
     if (!of_stream_.empty()) result.body = with_rows_apart(result.body, nest_.right.buffer);
     if (is_of_blocks()) result.body = with_uniform_numbers(result.body, context_);
     return result;
+  }
+
+  /// Sums that begin at zero, and are added to others: of the columns of an instruction at a time where
+  /// nothing is loaded again for the next ones.
+  template <class SumOf>
+  Stmt promoted(const ir::Chain& chain, const ir::Store& store, const Fragments& all,
+                const ir::BufferRef& sum, const SumOf& sum_of) const {
+    Fragments some = all;
+    if (instruction_->place == TensorOperands::shared) some.columns = instruction_->n;
+    const Expr number = ir::variable(nest_.columns.name + ".promoted");
+    const auto part = ir::make_buffer(sum->name + ".part", sum->dtype, ir::Scope::registers,
+                                      ir::Access::read_write, some.shape());
+    const auto each = [&](const Stmt& stmt) {
+      return some.over_rows(some.over_columns(stmt, context_.step), context_.step);
+    };
+    const std::vector<Expr> own = some.place_in_loops();
+    std::vector<Expr> of_all = own;
+    of_all[1] = number * (some.columns / instruction_->n) + own[1];
+    ir::For columns = nest_.columns;
+    columns.begin = number * some.columns;
+    columns.extent = some.columns;
+    const Stmt operation = operation_of(chain, columns, [&](const Expr& row, const Expr& column) {
+      return ir::store(part, some.place_of(row, column), store.value, true);
+    });
+    const Stmt once = ir::block({each(ir::store(part, own, ir::constant(part->dtype, 0))), operation,
+                                 each(ir::store(sum, sum_of(of_all), ir::load(part, own), true))});
+    return ir::allocate(
+        part, ir::for_range(number, all.columns / some.columns, LoopKind::unrolled, context_.step, once));
   }
 
   /// The product of two loads, each cast to the type of the sums.
@@ -347,27 +402,33 @@ class Tensorize {
         body, [&](const ir::For&, const Stmt& s) { return s.identity() == nest.identity() ? by : s; });
   }
 
+  /// Of those columns; `update(row, column)`, which counts from the first of them.
   template <class Update>
-  Stmt operation_of(const ir::Chain& chain, const Update& update) const {
+  Stmt operation_of(const ir::Chain& chain, const ir::For& columns, const Update& update) const {
     ir::Substitution of_tile;
-    std::vector<const ir::For*> loops{&nest_.depth, &nest_.columns, &nest_.rows};
+    std::vector<const ir::For*> loops{&nest_.depth, &columns, &nest_.rows};
     for (const ir::For& loop : of_stream_) loops.push_back(&loop);
     for (const ir::For* loop : loops) of_tile[loop->name] = ir::variable(loop->name + ".of_tile");
-    Stmt meaning =
-        ir::if_all(chain.conditions, update(of_tile[nest_.rows.name], of_tile[nest_.columns.name]));
-    meaning = ir::substitute(meaning, of_tile);
+    Stmt meaning = ir::if_all(chain.conditions, update(of_tile[nest_.rows.name], of_tile[columns.name]));
+    ir::Substitution places = of_tile;
+    places[columns.name] = columns.begin + of_tile[columns.name];
+    meaning = ir::substitute(meaning, places);
     for (const ir::For* loop : loops)
       meaning = ir::for_range(of_tile[loop->name], loop->extent, LoopKind::serial, context_.step, meaning,
                               loop->role, loop->name);
+    return ir::tensor_operation({std::string(instruction_->executed), meaning, context_.step});
+  }
+
+  static Stmt in_loops_of_threads(const ir::Chain& chain, const Stmt& operation) {
     std::vector<ir::For> around = chain.loops;
     std::erase_if(around, [](const ir::For& loop) { return !ir::is_within_block(loop.kind); });
-    return ir::for_loops(around,
-                         ir::tensor_operation({std::string(instruction_->executed), meaning, context_.step}));
+    return ir::for_loops(around, operation);
   }
 
   const ir::Program& program_;
   const StepContext& context_;
   std::string name_;
+  bool promotes_;
   RefusedNest said_;
   TensorNest nest_;
   std::vector<ir::For> of_stream_;  ///< steps and groups, which weights in streams have
@@ -376,7 +437,7 @@ class Tensorize {
 
 StepResult apply_tensorize(const ir::Program& program, const StepArguments& arguments,
                            const StepContext& context) {
-  return Tensorize(program, context, arguments.text("instruction"))();
+  return Tensorize(program, context, arguments.text("instruction"), arguments.number("promote") > 0)();
 }
 
 constexpr Parameter parameters[]{
@@ -384,7 +445,18 @@ constexpr Parameter parameters[]{
      .kind = ParameterKind::instruction,
      .example = "\"mma_m16n8k16\"",
      .sentence = "its name, as scheduler/hardware/tensor_instructions.h has them",
-     .precondition = 5}};
+     .precondition = 5},
+    {.name = "promote",
+     .kind = ParameterKind::number,
+     .example = "1",
+     .sentence =
+         "1: an iteration of the loop around is summed from zero, and that is added to the sums in f32; "
+         "0: the instruction adds to the sums itself, of e4m3 and e5m2 with fewer bits than f32 has",
+     .precondition = 14,
+     .required = false,
+     .named = true,
+     .least = 0,
+     .most = 1}};
 constexpr Precondition preconditions[]{
     {1, "there is one such nest"},
     {2, "it has no conditions"},
@@ -405,7 +477,8 @@ constexpr Precondition preconditions[]{
      "of a stream, its steps, the 32 rows, columns and the places of a step, in this order; the dense factor "
      "is [n, k] in "
      "shared memory; mma_m16n8k16 on sm_80 and newer"},
-    {13, "elements of a byte lie along k in both factors"}};
+    {13, "elements of a byte lie along k in both factors"},
+    {14, "promote is 0 or 1; sums of integers, of blocks of hb_ell and of streams are not promoted"}};
 
 }  // namespace
 

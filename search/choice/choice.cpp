@@ -94,7 +94,7 @@ class Chooser {
       const Record& record = stored.record;
       const auto time = record.time_of_correct();
       const Recipe* recipe = recipe_named(record.recipe);
-      if (!time || recipe == nullptr || !takes(*recipe)) continue;
+      if (!time || record.sums_roughly() || recipe == nullptr || !takes(*recipe)) continue;
       const Format format = parse_format(record.pattern.kind);
       if (!options_.formats.empty() && std::ranges::find(options_.formats, format) == options_.formats.end())
         continue;

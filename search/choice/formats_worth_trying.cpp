@@ -146,9 +146,8 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights, const Targ
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
   std::vector<Format> formats;
   const bool halves = is_of_16_bits(weights.values.dtype());
-  // Of e4m3 and e5m2 tensor cores keep so few bits that sums of one sign lose per cents of themselves: who
-  // wants these names the format (docs/measurements/two_of_four.md). Those of i8 are exact.
-  if (weights.values.dtype() == DType::i8 && keeps_two_of_four(weights, 1, 4))
+  // Lists of columns tear apart what lies along k.
+  if (is_factor_of_a_byte(weights.values.dtype()) && keeps_two_of_four(weights, 1, 4))
     formats.push_back(formats::n_m());
   const std::int64_t rows = weights.stored() > 0 ? rows_of_equal_groups(weights) : 0;
   const bool neighbours = rows > 0 && are_neighbours(weights, rows);

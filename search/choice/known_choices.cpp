@@ -184,7 +184,7 @@ KnownChoices known_choices_of(std::span<const Record> records, const std::string
   std::map<std::string, Search> searches;
   for (const Record& record : records) {
     const std::optional<double> time = record.time_of_correct();
-    if (record.measure != "gpu" || record.target.name != target || !time) continue;
+    if (record.measure != "gpu" || record.target.name != target || !time || record.sums_roughly()) continue;
     Search& search = searches[record.problem_key()];
     search.formats.insert(record.pattern.kind);
     ++search.right;

@@ -169,7 +169,7 @@ Checker::Checker(const Workload& workload, double budget) : all_rows_(workload.m
   Arguments arguments;
   arguments.tensors = {{"B", &b}, {"C", &c}};
   expected_ = reference(algorithm, &weights, arguments);
-  strict_tolerance_ = tolerance(results, algorithm.accumulator, longest_row(workload.matrix));
+  strict_tolerance_ = tolerance(algorithm, longest_row(workload.matrix));
 }
 
 Array Checker::sample_of(const Array& output) const {

@@ -28,7 +28,7 @@ Verification compared(const Algorithm& algorithm, const Array& output, const Ref
   result.difference = operand.strides.empty()
                           ? difference(output, expected)
                           : difference(without_strides(operand, output, expected.value.shape()), expected);
-  result.tolerance = tolerance(output.dtype(), algorithm.accumulator, expected.terms);
+  result.tolerance = tolerance(algorithm, expected.terms);
   result.passed = result.difference.wrong < 0 && result.difference.largest_scaled <= result.tolerance;
   return result;
 }

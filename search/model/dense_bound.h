@@ -17,7 +17,7 @@ enum class DenseKind : std::uint8_t {
   vector,      ///< one column, of any type
   convolution_of_halves,
   convolution,  ///< f32
-  bytes,        ///< e4m3 and e5m2
+  bytes,        ///< e4m3 and e5m2, summed in f32; i8 likewise, of which nothing was measured
 };
 DenseKind dense_kind_of(const ProblemSummary& problem);
 

@@ -284,10 +284,21 @@ KnownError error_of_samples(const TrialTime& time) {
 
 std::optional<KnownError> error_of_dense_bound(const ProblemSummary& problem, const Target& target) {
   const DenseKind kind = dense_kind_of(problem);
-  if (!was_measured(target) || kind == DenseKind::bytes) return std::nullopt;
+  if (!was_measured(target)) return std::nullopt;
+  // The library takes whole runs of 16 bytes alone.
+  constexpr std::int64_t run = 16;
+  if (kind == DenseKind::bytes &&
+      (problem.dtype == DType::i8 || problem.k % run != 0 || problem.m % run != 0))
+    return std::nullopt;
   // In the order of DenseKind; nine tenths of what was held out lie within.
-  constexpr std::array<KnownError, 7> of_kinds{
-      {{0.86, 1.22}, {0.83, 1.31}, {0.8, 1.22}, {0.82, 1.5}, {0.79, 1.23}, {0.7, 1.95}, {0.74, 1.32}}};
+  constexpr std::array<KnownError, 8> of_kinds{{{0.86, 1.22},
+                                                {0.83, 1.31},
+                                                {0.8, 1.22},
+                                                {0.82, 1.5},
+                                                {0.79, 1.23},
+                                                {0.7, 1.95},
+                                                {0.74, 1.32},
+                                                {0.73, 1.23}}};
   return of_kinds[static_cast<std::size_t>(kind)];
 }
 

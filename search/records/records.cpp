@@ -230,6 +230,11 @@ std::optional<double> Record::time_of_correct() const {
   return microseconds->median;
 }
 
+bool Record::sums_roughly() const {
+  const auto promote = config.find("promote");
+  return promote != config.end() && promote->second == 0;
+}
+
 std::string Record::problem_key() const {
   return Json{kernel,     json_of_problem(problem), pattern.hash,    target.name,
               target.gpu, target.threads,           Json(toolchain), measure}

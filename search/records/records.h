@@ -116,6 +116,9 @@ struct Record {
 
   /// The median, where the trial was timed and right.
   std::optional<double> time_of_correct() const;
+  /// Whether the instruction alone summed e4m3 or e5m2, with fewer bits than f32 has (the knob `promote` is
+  /// 0): who wants that asks for it each time, and nobody else is given it for being faster.
+  bool sums_roughly() const;
   /// What is computed, and where: two records with equal problem keys may be compared. Kernel, problem,
   /// positions of the weights, target, device, threads of a CPU, toolchain and measure. The format is none of
   /// it: how the weights are packed is a choice, as the recipe is.

@@ -34,6 +34,11 @@ double largest_change(const Array& before, const Array& after, const std::string
 
 }  // namespace
 
+bool are_bits_of(DType found, DType wanted) {
+  if (wanted == DType::bf16) return found == DType::u16 || found == DType::i16;
+  return is_float_of_a_byte(wanted) && found == DType::u8;
+}
+
 Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag,
                std::vector<std::string>* notes, std::string_view other_layout) {
   const auto seed_after = [&](const std::string& prefix) {
@@ -53,7 +58,11 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
         "random:7, ints:7, zeros, or the path of a .npy or .safetensors file, with a tensor of it "
         "layer.safetensors:fc1.bias");
   const auto [file, tensor] = file_and_tensor(text);
-  Array array = of_option(flag, [&] { return read_array(file, tensor); });
+  Array array = of_option(flag, [&, &path = file, &name = tensor] {
+    return read_as(
+        dtype, [&](std::optional<DType> seen_as) { return read_array(path, name, seen_as); },
+        [](const Array& read) { return read.dtype(); });
+  });
   const bool is_scale = flag.ends_with("scale");
   if (is_scale) {
     if (const auto scales = scales_of_rows(array, shape.front())) array = Array::of(*scales);

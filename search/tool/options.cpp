@@ -310,22 +310,15 @@ Emitter emitter_named(const std::string& name, bool on_gpu) {
 
 namespace {
 
-/// The weights; with --dtype bf16, 16-bit words that no other type explains are bf16, because .npy has no
-/// name for it.
 WeightMatrix read_weights(const ProblemOptions& options) {
-  if (is_made_weights(options.weights))
-    return made_weights(options.weights, dtype_of_text(options.dtype, DType::f32));
-  const ReadOptions as_written{.tensor = options.tensor};
-  const ReadOptions as_bits{.tensor = options.tensor, .reinterpret_as = DType::bf16};
-  if (options.dtype != "bf16") return read(options.weights, as_written);
-  try {
-    WeightMatrix matrix = read(options.weights, as_written);
-    const DType found = matrix.values.dtype();
-    return found == DType::u16 || found == DType::i16 ? read(options.weights, as_bits) : matrix;
-  } catch (const UserError&) {
-    // Raw bytes without a type: only the second way can read them, and its error is the better one.
-    return read(options.weights, as_bits);
-  }
+  const DType dtype = dtype_of_text(options.dtype, DType::f32);
+  if (is_made_weights(options.weights)) return made_weights(options.weights, dtype);
+  return read_as(
+      dtype,
+      [&](std::optional<DType> seen_as) {
+        return read(options.weights, {.tensor = options.tensor, .reinterpret_as = seen_as});
+      },
+      [](const WeightMatrix& matrix) { return matrix.values.dtype(); });
 }
 
 /// What a search found, where --schedule names that.

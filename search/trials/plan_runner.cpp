@@ -88,8 +88,7 @@ Expected sampled(const TrialProblem& problem, double tolerance_of_sum) {
 
 Expected expected_of(TrialProblem& problem) {
   const Algorithm& algorithm = problem.what.algorithm;
-  const double of_sum =
-      tolerance(problem.output().dtype, algorithm.accumulator, longest_row(*problem.what.matrix));
+  const double of_sum = tolerance(algorithm, longest_row(*problem.what.matrix));
   if (problem.workload()) return sampled(problem, of_sum);
   const SparseTensor weights = pack(*problem.what.matrix, formats::csr());
   const Reference whole = reference(algorithm, &weights, problem.arguments());

@@ -22,6 +22,7 @@ namespace {
 
 using test::expect_exact;
 using testing::HasSubstr;
+using testing::Not;
 using SharedWeights = std::shared_ptr<const SparseTensor>;
 
 /// As full as the format lets it be, but for a tenth; integers.
@@ -219,6 +220,32 @@ TEST(SparseTensorCores, BytesLieAlongTheSum) {
   EXPECT_TRUE(uses(linear({64, 128, 64}, "sm_89", DType::e4m3, ProductLayout::nk), "mma_sp_m16n8k64"));
   // Without such tensor cores, and for formats that list columns, other recipes have a schedule.
   EXPECT_FALSE(uses(linear({64, 128, 64}, "sm_80", DType::e4m3, ProductLayout::nk), "tensorize"));
+}
+
+/// Sums of a stage are added to others: of e4m3 unasked, in parts of the columns where a thread has no room
+/// for all twice.
+TEST(SparseTensorCores, SumsArePromoted) {
+  const auto linear = [](const Size& size, const std::string& target, DType dtype, const ShflBwKnobs& knobs) {
+    const Format format = formats::n_m();
+    return v_n_m(spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, {}, ProductLayout::nk),
+                 packed(whole_numbers(size.rows, size.depth, format, dtype), format), target_named(target),
+                 knobs);
+  };
+  const ShflBwKnobs wide{.tile_m = 128,
+                         .tile_n = 256,
+                         .warp_m = 64,
+                         .warp_n = 256,
+                         .producer_registers = 40,
+                         .consumer_registers = 232};
+  const Schedule in_parts = linear({150, 400, 270}, "sm_90a", DType::e4m3, wide);
+  EXPECT_THAT(in_parts.cpp(), HasSubstr(".tensorize(\"wgmma_sp_m64n128k64\", promote = 1)"));
+  expect_exact(in_parts);
+  expect_exact(linear({150, 400, 40}, "sm_90a", DType::f16, {.tile_n = 64, .promote = 1}));
+  expect_exact(linear({150, 400, 40}, "sm_89", DType::e5m2, {.tile_n = 64, .groups = 2}));
+  const Schedule roughly = linear({150, 400, 40}, "sm_90a", DType::e4m3, {.promote = 0});
+  EXPECT_THAT(roughly.cpp(), Not(HasSubstr("promote")));
+  expect_exact(roughly);
+  EXPECT_THROW(linear({64, 128, 64}, "sm_90a", DType::i8, {.promote = 1}), UserError);
 }
 
 TEST(SparseTensorCores, Epilogues) {

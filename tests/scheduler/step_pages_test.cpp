@@ -103,7 +103,7 @@ std::map<std::string, Example> examples() {
   add("decode", halves("hb_ell", "sm_80"),
       [](Schedule& s) { s.decode("A", shared, at = LoopName("k.block"), depth = 2, parts = 2); });
   add("tensorize", std::move(stitched().bind("m.row.outer", warp)),
-      [](Schedule& s) { s.tensorize("mma_m16n8k16"); });
+      [](Schedule& s) { s.tensorize("mma_m16n8k16", promote = 1); });
   add("reorder_writeback", tensorized("sm_80", "mma_m16n8k16"),
       [](Schedule& s) { s.reorder_writeback("C", columns = 64); });
   add("persist", std::move(gpu().bind(m, block_y).bind(n, block_x)),

@@ -290,15 +290,12 @@ TEST(Choice, NamesNarrowIt) {
   EXPECT_THROW(chosen(problem, "sm_90a", {.formats = {formats::csr()}, .recipes = {"v_n_m"}}), UserError);
 }
 
-/// Tensor cores sum e4m3 roughly, and i8 exactly.
-TEST(FormatsWorthTrying, TwoOfFourOfBytesWhereSumsAreExact) {
-  const auto tries_n_m = [](DType type) {
+TEST(FormatsWorthTrying, TwoOfFourOfBytes) {
+  for (const DType type : {DType::i8, DType::e4m3, DType::e5m2}) {
     const WeightMatrix weights = two_of_four(dense_weights(64, 128, type, 3));
-    return std::ranges::count(formats_worth_trying(weights), std::string("n_m"), &Format::name) > 0;
-  };
-  EXPECT_TRUE(tries_n_m(DType::i8));
-  EXPECT_FALSE(tries_n_m(DType::e4m3));
-  EXPECT_FALSE(tries_n_m(DType::e5m2));
+    EXPECT_GT(std::ranges::count(formats_worth_trying(weights), std::string("n_m"), &Format::name), 0)
+        << name_of(type);
+  }
 }
 
 TEST(Choice, WhatWasMeasuredStandsFirst) {
@@ -325,6 +322,21 @@ TEST(Choice, WhatWasMeasuredStandsFirst) {
     EXPECT_THAT(error.what(), HasSubstr("weights of 512 x 160"));
     EXPECT_THAT(error.what(), HasSubstr("trials of weights of 512 x 512, or none"));
   }
+}
+
+/// Sums of the instruction alone were asked for when they were measured.
+TEST(Choice, RoughSumsAreNoAnswerForBeingFaster) {
+  const SpaceProblem problem = unstructured_problem(512, 512, 256);
+  Record record;
+  record.recipe = "default";
+  record.pattern.kind = "csr";
+  record.microseconds = TrialTime{1, 1, 1, 1};
+  record.config = {{"promote", 0}};
+  const std::vector<StoredRecord> rough{{record, 2}};
+  EXPECT_FALSE(chosen(problem, "sm_90a", {.records = rough}).ways.front().measured);
+  record.config = {{"promote", 1}};
+  const std::vector<StoredRecord> promoted{{record, 2}};
+  EXPECT_TRUE(chosen(problem, "sm_90a", {.records = promoted}).ways.front().measured);
 }
 
 TEST(Choice, ARefusedWayGivesWayToTheNext) {

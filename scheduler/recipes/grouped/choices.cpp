@@ -45,7 +45,8 @@ class Choices {
         columns_(columns_of(problem.algorithm, ordered_product(problem.algorithm))),
         runs_(runs_of(problem.algorithm)),
         halves_(weights_.values.dtype() == DType::f16),
-        element_bytes_(static_cast<std::int64_t>(size_of(weights_.values.dtype()))) {
+        element_bytes_(static_cast<std::int64_t>(size_of(weights_.values.dtype()))),
+        promotes_(is_float_of_a_byte(weights_.values.dtype())) {
     if (pairs_) places_ = {64, 128};
     if (element_bytes_ == 1)
       for (std::int64_t& places : places_) places *= 2;
@@ -62,7 +63,7 @@ class Choices {
     if (halves_ && !pairs_) instructions.push_back(mma_k8);
     if (target_.has(Capability::mma_m16n8k16)) instructions.push_back(mma_k16);
     if (target_.has(Capability::warpgroup_tensor_cores)) instructions.push_back(wgmma_number);
-    return {
+    std::vector<ir::Knob> all{
         {"tile_m", {16, 32, 64, 128, 256}},
         {"tile_n", widths()},
         {"tile_k", places_},
@@ -71,13 +72,19 @@ class Choices {
         {"warp_n", {16, 32, 64, 128, 256}},
         {"stages", ahead ? Values{1, 2, 3, 4, 5, 6, 8} : Values{1}},
         {"producers", roles ? Values{0, 4} : Values{0}},
-        {"producer_registers", hand_over ? Values{0, 88} : Values{0}},
-        {"consumer_registers", hand_over ? Values{0, 152, 208} : Values{0}},
+        {"producer_registers", !hand_over  ? Values{0}
+                               : promotes_ ? Values{0, 40, 88}
+                                           : Values{0, 88}},
+        {"consumer_registers", !hand_over  ? Values{0}
+                               : promotes_ ? Values{0, 152, 208, 232}
+                                           : Values{0, 152, 208}},
         // And 0 deals sums to blocks that go through tiles, which was never faster (few_columns.md).
         {"groups", pairs_ ? Values{1, 2, 3, 4, 8, 16} : Values{1, 2, 3, 4, 8}},
         {"line", {16, 32, 64}},
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
+    if (promotes_) all.push_back({"promote", {1, 0}});
+    return all;
   }
 
   std::vector<Constraint> constraints() const {
@@ -97,6 +104,9 @@ class Choices {
                    v("instruction"));
     // Tiles of 16 rows have few columns where the product has: two warps, or warps with less to sum.
     const Expr low = pairs_ && group_ > rows_of_warp ? Expr(0) : v("tile_m") < 32;
+    if (promotes_)
+      list.at_most("promote", "sums of a stage that are added up in f32, of e4m3 and e5m2", {}, 1,
+                   v("promote"));
     list.at_most("warps", "warps that keep a processor busy", "warps", ir::select(low, 2, 4), warps());
     const Expr few_sums =
         target_.has(Capability::warpgroup_tensor_cores) ? ir::select(low, 8, pairs_ ? 32 : 16) : Expr(32);
@@ -281,8 +291,10 @@ class Choices {
     const Expr reserved = reserved_registers;
     list.sum_at_most("registers", "32-bit registers of a thread", "registers",
                      {{"sums", accumulators()}, {"addresses", reserved}}, target_.registers_per_thread);
+    if (options_.resident_blocks <= 1) list.where(ir::equal(v("consumer_registers"), 0));
     list.at_most("registers of a multiprocessor", "32-bit registers of all threads of a block", "registers",
                  (accumulators() + reserved_registers) * threads(), of_processor);
+    list.everywhere();
     list.where(0 < v("consumer_registers"));
     list.at_most("registers for sums", "accumulators and addresses of a consumer", "registers",
                  accumulators() + reserved_registers, v("consumer_registers"));
@@ -333,11 +345,17 @@ class Choices {
   bool runs_;
   bool halves_;
   std::int64_t element_bytes_;
+  bool promotes_;
   std::vector<std::int64_t> places_{16, 32, 64};
-  Tile<Expr> tile_{pairs_,      ir::equal(v("instruction"), wgmma_number),
-                   v("tile_m"), v("tile_n"),
-                   v("tile_k"), v("warp_m"),
-                   v("warp_n"), element_bytes_};
+  Tile<Expr> tile_{pairs_,
+                   ir::equal(v("instruction"), wgmma_number),
+                   v("tile_m"),
+                   v("tile_n"),
+                   v("tile_k"),
+                   v("warp_m"),
+                   v("warp_n"),
+                   element_bytes_,
+                   promotes_ ? 0 < v("promote") : Expr()};
 };
 
 }  // namespace

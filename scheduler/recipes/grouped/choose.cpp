@@ -44,6 +44,7 @@ class Numbers {
     chosen.cluster = blocks_of_cluster();
     chosen.blocks = blocks_through_tiles();
     chosen.instruction = instruction();
+    chosen.promote = knobs_.promote.value_or(is_float_of_a_byte(weights_.dtype()) ? 1 : 0);
     by_warpgroups() ? cut_for_warpgroups(chosen) : cut_for_warps(chosen);
     refuse_wide_warps(chosen);
     const Tile<std::int64_t> tile = tile_of(chosen, tiles_);
@@ -184,10 +185,11 @@ class Numbers {
                            static_cast<double>(bytes_of_result * rows * width));
   }
 
-  /// Two warpgroups of 128 accumulators a thread: beside each other, or one below the other.
+  /// Two warpgroups of 128 accumulators a thread, of which half are those of a stage where these are added to
+  /// others: beside each other, or one below the other.
   void cut_for_warpgroups(ShflBwKnobs& chosen) const {
     const bool beside = tiles_.rows == rows_of_warpgroup;
-    chosen.tile_n = columns_of_tile(most_sums / tiles_.rows);
+    chosen.tile_n = columns_of_tile(most_sums / (*chosen.promote > 0 ? 2 : 1) / tiles_.rows);
     chosen.warp_m = knobs_.warp_m.value_or(beside ? rows_of_warpgroup : tiles_.rows / 2);
     const bool halved =
         beside && *chosen.tile_n >= least_columns && !(by_elements() && *chosen.tile_n == least_columns);
@@ -237,10 +239,11 @@ class Numbers {
 }  // namespace
 
 grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, const GroupTiles& tiles) {
-  return {tiles.two_of_four, numbers.instruction == ShflBwInstruction::wgmma,
-          *numbers.tile_m,   *numbers.tile_n,
-          *numbers.tile_k,   *numbers.warp_m,
-          *numbers.warp_n,   tiles.element_bytes};
+  return {tiles.two_of_four,   numbers.instruction == ShflBwInstruction::wgmma,
+          *numbers.tile_m,     *numbers.tile_n,
+          *numbers.tile_k,     *numbers.warp_m,
+          *numbers.warp_n,     tiles.element_bytes,
+          *numbers.promote > 0};
 }
 
 double clocks_of_tiles(std::int64_t tiles, double copied, double stored) {

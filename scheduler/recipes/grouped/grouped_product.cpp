@@ -70,7 +70,8 @@ class Grouped {
       std::tie(columns, blocks_of_rows) = side_by_side(columns, blocks_of_rows, side);
     bind_to_blocks(columns, blocks_of_rows);
     copy_ahead(blocks);
-    schedule_.bind(row_warps, warp).bind(column_warps, warp).tensorize(instruction());
+    schedule_.bind(row_warps, warp).bind(column_warps, warp);
+    tile_.promotes ? schedule_.tensorize(instruction(), promote = 1) : schedule_.tensorize(instruction());
     if (*numbers_.groups > 1)
       schedule_.bind(schedule_.split_k(blocks, *numbers_.groups, second_pass), block_z);
     schedule_.reorder_writeback(output(), weft::columns = *numbers_.line);
@@ -180,7 +181,7 @@ class Grouped {
     const std::int64_t k = (sparse ? 64 : 32) / tile_.element_bytes;
     if (tile_.by_warpgroups)
       return fmt::format("wgmma{}_m64n{}k{}", sparse ? "_sp" : "",
-                         std::min<std::int64_t>(256, tile_.columns_each), k);
+                         std::min<std::int64_t>(256, tile_.columns_at_once()), k);
     if (sparse || tile_.element_bytes == 1) return fmt::format("mma{}_m16n8k{}", sparse ? "_sp" : "", k);
     return numbers_.instruction == ShflBwInstruction::mma_m16n8k16 ? "mma_m16n8k16" : "mma_m16n8k8";
   }
@@ -272,6 +273,7 @@ std::optional<KnobValues> grouped_point(const Algorithm& algorithm,
   weights = in_tiles(std::move(weights), knobs);
   KnobValues point = values_of(shfl_bw_knobs(), grouped_numbers(algorithm, *weights, target, knobs));
   if (point.extract("cluster").mapped() > 1) return std::nullopt;
+  if (!is_float_of_a_byte(weights->dtype())) point.erase("promote");
   point["line"] = std::min(point["line"], point["warp_n"]);
   return point;
 }

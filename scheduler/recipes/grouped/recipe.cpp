@@ -27,7 +27,7 @@ constexpr auto shfl_bw_list = list_of(
     knob_of<&ShflBwKnobs::producer_registers>("producer_registers", most_registers, 0),
     knob_of<&ShflBwKnobs::consumer_registers>("consumer_registers", most_registers, 0),
     knob_of<&ShflBwKnobs::blocks>("blocks", most_blocks, 0),
-    knob_of<&ShflBwKnobs::cluster>("cluster", most_buffers));
+    knob_of<&ShflBwKnobs::cluster>("cluster", most_buffers), knob_of<&ShflBwKnobs::promote>("promote", 1, 0));
 
 struct Kind {
   RecipeNeeds needs;

@@ -17,6 +17,9 @@ inline constexpr std::int64_t bytes_of_result = 2;
 inline constexpr std::int64_t columns_of_run = 8;
 /// Sums of the widest tiles, which two warpgroups keep.
 inline constexpr std::int64_t most_sums = 32'768;
+/// Columns whose sums of a stage a thread keeps beside its others, where those are added up in f32: of 64
+/// rows and more of a warpgroup there is no room for all.
+inline constexpr std::int64_t columns_promoted = 128;
 
 template <class Number>
 struct Tile {
@@ -25,6 +28,7 @@ struct Tile {
   Number rows, columns, places;             ///< size of a tile
   Number rows_each, columns_each;           ///< size of what a warp or warpgroup takes
   std::int64_t element_bytes = 2;           ///< an element of the factors has
+  shapes::Condition<Number> promotes = {};  ///< whether sums of a stage are added to others in f32
 
   /// Values of a stage. Half of the places of pairs have one, and two bits.
   Number bytes_of_weights() const {
@@ -42,9 +46,17 @@ struct Tile {
   Number bytes_of_lines(const Number& line) const {
     return Number(rows_of_warp * bytes_of_result) * (line + Number(columns_of_run)) * warps();
   }
-  /// Sums of a thread.
+  /// Columns that a warp or a warpgroup sums at a time.
+  Number columns_at_once() const {
+    if (shapes::is_left_out(promotes)) return columns_each;
+    const Number of_warpgroup = shapes::minimum(columns_each, Number(columns_promoted));
+    return shapes::select(promotes, shapes::select(by_warpgroups, of_warpgroup, columns_each), columns_each);
+  }
+  /// Sums of a thread, and those of a stage beside them.
   Number accumulators() const {
-    return rows_each * columns_each /
+    Number all = columns_each;
+    if (!shapes::is_left_out(promotes)) all = all + shapes::select(promotes, columns_at_once(), Number(0));
+    return rows_each * all /
            shapes::select(by_warpgroups, Number(warps_of_warpgroup * lanes_of_warp), Number(lanes_of_warp));
   }
 };

@@ -41,6 +41,8 @@ struct ShflBwKnobs {
   std::optional<std::int64_t> blocks = {};  ///< that go through the tiles; 0: each tile has one
   std::optional<std::int64_t> cluster =
       {};  ///< blocks with neighbouring columns that copy the values for one another (sm_90a); 1: none
+  std::optional<std::int64_t> promote = {};  ///< 1: sums of a tile_k are added to others in f32, unasked of
+                                             ///< e4m3 and e5m2; 0: by the instruction
 };
 
 /// They by name.
@@ -70,7 +72,8 @@ WEFT_RECIPE_REFUSED(shfl_bw, const ShflBwKnobs& = {}, CallPlace = {})
 WEFT_KNOB_REFUSED(
     shfl_bw,
     ".tile_m, .tile_n, .tile_k, .stages, .instruction, .warp_m, .warp_n, .groups, .line, .producers, "
-    ".producer_registers, .consumer_registers, .blocks and .cluster in this order, such as {.tile_m "
+    ".producer_registers, .consumer_registers, .blocks, .cluster and .promote in this order, such as "
+    "{.tile_m "
     "= 64, .stages = 3}")
 
 }  // namespace weft

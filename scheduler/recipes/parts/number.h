@@ -20,6 +20,14 @@ concept Plain = std::integral<Number> || std::floating_point<Number>;
 template <class Number>
 using Condition = std::conditional_t<std::same_as<Number, ir::Expr>, ir::Expr, bool>;
 
+/// Whether a condition of knobs that a space lacks can be true: one that was left out cannot.
+inline bool is_left_out(const ir::Expr& condition) {
+  return !condition.defined();
+}
+inline bool is_left_out(bool condition) {
+  return !condition;
+}
+
 template <Plain Number>
 Number maximum(Number a, Number b) {
   return std::max(a, b);

@@ -7,6 +7,7 @@
 #include <weft/formats/random.h>
 
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "call_weft.h"
@@ -291,6 +292,26 @@ TEST_F(QuantizeTest, RefusesWhatItCannotDo) {
   write_safetensors(path("f32.safetensors"),
                     {{"w", read_array(path("w.npy"))}, {"w_scale", Array(DType::f32, {3})}});
   EXPECT_EQ(call_weft({"verify", path("f32.safetensors"), "--n", "8"}).code, 0);
+}
+
+/// .npy has no name for such types: bytes without a type, and unsigned ones, are the bits of what --dtype
+/// says; operands likewise. Signed ones are numbers.
+TEST_F(QuantizeTest, BytesOfNumpyAreTheTypeThatIsAskedFor) {
+  const Array weight = read_array(path("w.npy")).converted(DType::e4m3);
+  Array bits(DType::u8, weight.shape());
+  std::memcpy(bits.data(), weight.data(), weight.bytes());
+  write_npy(path("e.npy"), weight);
+  write_npy(path("u.npy"), bits);
+  const Array expected = product_of({"--weights", path("w.npy"), "--dtype", "e4m3"});
+  for (const char* file : {"e.npy", "u.npy"}) {
+    const Array found = product_of({"--weights", path(file), "--dtype", "e4m3"});
+    ASSERT_EQ(found.bytes(), expected.bytes());
+    EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.bytes()), 0) << file;
+  }
+  write_npy(path("x.npy"), Array(DType::e4m3, {all_columns, all_tokens}));
+  const VerbAnswer answer = call_weft(
+      {"verify", path("e.npy"), "--dtype", "e4m3", "--n", std::to_string(all_tokens), "--b", path("x.npy")});
+  EXPECT_EQ(answer.code, 0) << answer.errors;
 }
 
 }  // namespace
