@@ -45,8 +45,8 @@ class Tensorize {
       : program_(program), context_(context), name_(std::move(name)), said_(program, context) {}
 
   StepResult operator()() {
-    if (std::ranges::find(tensor_instructions(), name_, &TensorInstruction::name) ==
-        tensor_instructions().end())
+    if (std::ranges::none_of(tensor_instructions(),
+                             [&](const Instruction* row) { return row->product->name == name_; }))
       return unknown_name();
     std::vector<Stmt> nests;
     find_nests(program_.body, nests);
@@ -76,11 +76,13 @@ class Tensorize {
   }
 
  private:
+  const TensorProduct& product() const { return *instruction_->product; }
+
   Reason unknown_name() const {
     std::vector<std::string_view> names;
-    for (const TensorInstruction& each : tensor_instructions())
-      if (has_instruction(context_.target, each) && !std::ranges::count(names, each.name))
-        names.push_back(each.name);
+    for (const Instruction* each : tensor_instructions())
+      if (has_instruction(context_.target, *each) && !std::ranges::count(names, each->product->name))
+        names.push_back(each->product->name);
     return {
         5,
         fmt::format("no instruction is called {}", name_),
@@ -89,8 +91,9 @@ class Tensorize {
   }
 
   bool is_of_blocks() const {
-    const TensorInstruction* found = find_tensor_instruction(name_, DType::f16);
-    return found != nullptr && found->place == TensorOperands::blocks;
+    return std::ranges::any_of(tensor_instructions(), [&](const Instruction* row) {
+      return row->product->name == name_ && row->product->place == TensorOperands::in_blocks;
+    });
   }
 
   std::optional<Reason> take_block(const ir::Chain& chain, const ir::Store& store) {
@@ -111,7 +114,7 @@ class Tensorize {
 
   std::optional<Reason> check_streams() const {
     if (context_.target.has(Capability::asynchronous_copies) &&
-        instruction_->place == TensorOperands::registers && instruction_->k == 16)
+        product().place == TensorOperands::in_registers && product().k == 16)
       return std::nullopt;
     return Reason{12,
                   fmt::format("{} on {}", name_, context_.target.name),
@@ -142,19 +145,17 @@ class Tensorize {
                     "a target that the simulator alone has: sm_70_swmma",
                     {}};
     if (!has_instruction(target, *instruction_))
-      return Reason{6,
-                    fmt::format("{} has no {}", target.name, name_),
-                    fmt::format("a target from sm_{}{} on", instruction_->lowest_sm,
-                                instruction_->only_that_sm ? "a" : ""),
-                    {}};
+      return Reason{
+          6,
+          fmt::format("{} has no {}", target.name, name_),
+          fmt::format("a target from sm_{}{} on", instruction_->lowest_sm, instruction_->needs ? "a" : ""),
+          {}};
     return check_slots();
   }
 
-  static bool has_instruction(const Target& target, const TensorInstruction& instruction) {
-    if (instruction.lowest_sm == simulated_only) return is_simulated_only(target);
-    return target.is_gpu() && target.sm >= instruction.lowest_sm &&
-           (!instruction.only_that_sm ||
-            (target.architecture_specific && target.sm == instruction.lowest_sm));
+  static bool has_instruction(const Target& target, const Instruction& row) {
+    if (row.lowest_sm == simulated_only) return is_simulated_only(target);
+    return target.is_gpu() && target.sm >= row.lowest_sm && (!row.needs || target.has(*row.needs));
   }
 
   /// It has a name that there is, and not for these factors.
@@ -171,14 +172,15 @@ class Tensorize {
   std::string accepted_types() const {
     const DType type = nest_.left.buffer->dtype;
     std::vector<std::string_view> types, names;
-    const TensorInstruction* newer = nullptr;
-    for (const TensorInstruction& each : tensor_instructions()) {
-      if (has_instruction(context_.target, each)) {
-        if (each.name == name_) types.push_back(name_of(each.operands));
-        if (each.operands == DType::f16) names.push_back(each.name);
-      } else if (each.operands == type && each.lowest_sm != simulated_only &&
-                 (newer == nullptr || each.lowest_sm < newer->lowest_sm)) {
-        newer = &each;
+    const Instruction* newer = nullptr;
+    for (const Instruction* each : tensor_instructions()) {
+      const TensorProduct& product = *each->product;
+      if (has_instruction(context_.target, *each)) {
+        if (product.name == name_) types.push_back(name_of(product.operands()));
+        if (product.operands() == DType::f16) names.push_back(product.name);
+      } else if (product.operands() == type && each->lowest_sm != simulated_only &&
+                 (newer == nullptr || each->lowest_sm < newer->lowest_sm)) {
+        newer = each;
       }
     }
     const auto operands_of = [](std::string_view of) {
@@ -189,15 +191,16 @@ class Tensorize {
     if (types.empty() && !names.empty()) accepted = fmt::format("{}, of f16", fmt::join(names, ", "));
     if (!accepted.empty()) accepted += operands_of(types.empty() ? "f16" : types.front());
     if (newer != nullptr && type == nest_.right.buffer->dtype)
-      accepted += fmt::format("{}a target from sm_{} on, which has {} for {}",
-                              accepted.empty() ? "" : "; or ", newer->lowest_sm, newer->name, name_of(type));
+      accepted +=
+          fmt::format("{}a target from sm_{} on, which has {} for {}", accepted.empty() ? "" : "; or ",
+                      newer->lowest_sm, newer->product->name, name_of(type));
     return accepted.empty() ? "a GPU target, and factors of f16, bf16, or from sm_89 on e4m3 or e5m2"
                             : accepted;
   }
 
   /// Sparse tensor cores take two of four, with codes of 16 rows from the first one on; others take all.
   std::optional<Reason> check_slots() const {
-    if (nest_.slot.defined() != instruction_->two_of_four)
+    if (nest_.slot.defined() != product().two_of_four())
       return Reason{11,
                     nest_.slot.defined() ? "a row keeps two of four slots" : "a row keeps every place",
                     fmt::format("an instruction {} of four",
@@ -228,21 +231,21 @@ class Tensorize {
                     fmt::format("a multiple of {}", size), loop.name};
     };
     for (const auto& refused :
-         {fits(nest_.rows, instruction_->m), fits(nest_.columns, instruction_->n),
-          fits(nest_.depth, instruction_->two_of_four ? slots_of_words / 2 : instruction_->k)}) {
+         {fits(nest_.rows, product().m), fits(nest_.columns, product().n),
+          fits(nest_.depth, product().two_of_four() ? slots_of_words / 2 : product().k)}) {
       if (refused) return refused;
     }
     if (stands_inside(program_.body, nest_.rows.name, nest_.columns.name))
       return Reason{8, fmt::format("{} stands inside {}", nest_.rows.name, nest_.columns.name),
                     fmt::format("reorder({}, {})", nest_.rows.name, nest_.columns.name), nest_.rows.name};
     if (auto refused = check_bytes()) return refused;
-    if (instruction_->place == TensorOperands::shared) return check_lines();
+    if (product().place == TensorOperands::in_shared) return check_lines();
     return std::nullopt;
   }
 
   /// No load transposes bytes: along k, 16 lie beside one another.
   std::optional<Reason> check_bytes() const {
-    if (!instruction_->only_by_depth()) return std::nullopt;
+    if (!product().only_by_depth()) return std::nullopt;
     const ir::Buffer& tile = *nest_.right.buffer;
     const std::string k = nest_.slot.defined()
                               ? nest_.slot.as<ir::Call>()->arguments.back().as<ir::Variable>()->name
@@ -273,13 +276,13 @@ class Tensorize {
   }
 
   ir::Program rewritten(const ir::Chain& chain, const ir::Store& store, const Stmt& nest) const {
-    const Fragments fragments{*instruction_, *ir::integer_value(nest_.rows.extent),
+    const Fragments fragments{product(), *ir::integer_value(nest_.rows.extent),
                               *ir::integer_value(nest_.columns.extent), nest_.rows.name, nest_.columns.name};
     std::vector<Expr> shape;
     for (const std::size_t i : nest_.kept) shape.push_back(store.buffer->shape[i]);
     const std::vector<Expr> more = fragments.shape();
     shape.insert(shape.end(), more.begin(), more.end());
-    const auto sum = ir::make_buffer(store.buffer->name, instruction_->sums(), ir::Scope::registers,
+    const auto sum = ir::make_buffer(store.buffer->name, product().sum.type, ir::Scope::registers,
                                      ir::Access::read_write, std::move(shape));
     const auto place = [&](const std::vector<Expr>& indices, const std::vector<Expr>& fragment) {
       std::vector<Expr> result;
@@ -362,7 +365,7 @@ class Tensorize {
     std::vector<ir::For> around = chain.loops;
     std::erase_if(around, [](const ir::For& loop) { return !ir::is_within_block(loop.kind); });
     return ir::for_loops(around,
-                         ir::tensor_operation({std::string(instruction_->executed), meaning, context_.step}));
+                         ir::tensor_operation({std::string(instruction_->name), meaning, context_.step}));
   }
 
   const ir::Program& program_;
@@ -371,7 +374,7 @@ class Tensorize {
   RefusedNest said_;
   TensorNest nest_;
   std::vector<ir::For> of_stream_;  ///< steps and groups, which weights in streams have
-  const TensorInstruction* instruction_ = nullptr;
+  const Instruction* instruction_ = nullptr;
 };
 
 StepResult apply_tensorize(const ir::Program& program, const StepArguments& arguments,
