@@ -39,7 +39,7 @@ struct Instruction {
   bool only_registers = false;        ///< nothing else is read or written
   std::string_view ptx_version = {};  ///< that has it, where targets ask for an older one; empty: any
   std::int64_t below = 0;  ///< beyond 0: the result is 0 or more and below; all that proofs look at
-  std::optional<Capability> needs = {};       ///< what not every architecture from lowest_sm on has
+  std::optional<Capability> needs = {};       ///< beyond lowest_sm, where .tensorize() asks
   std::optional<TensorProduct> product = {};  ///< what it computes of tiles
 };
 
@@ -84,5 +84,7 @@ inline constexpr std::string_view warp_maximum = "warp_maximum", warp_minimum = 
 std::span<const Instruction> instructions();
 /// The row of that name; InternalError when there is none.
 const Instruction& instruction(std::string_view name);
+/// UserError about the kernel where it calls what no such GPU has.
+void require_instructions(const std::string& kernel, const ir::Stmt& body, const Target& target);
 
 }  // namespace weft

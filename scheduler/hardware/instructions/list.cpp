@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions/family.h>
+#include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
 #include <deque>
@@ -73,6 +74,17 @@ const Instruction& instruction(std::string_view name) {
     if (row.name == name) return row;
   }
   throw InternalError("no instruction is called '" + std::string(name) + "'");
+}
+
+void require_instructions(const std::string& kernel, const ir::Stmt& body, const Target& target) {
+  ir::visit(body, {}, [&](const ir::Expr& e) {
+    const auto* call = e.as<ir::Call>();
+    if (call == nullptr) return;
+    const Instruction& row = instruction(call->instruction);
+    if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
+    throw UserError(fmt::format("{} has no instruction {}", target.name, row.name), kernel, target.name,
+                    row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm));
+  });
 }
 
 std::span<const Instruction* const> tensor_instructions() {
