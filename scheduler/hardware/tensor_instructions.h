@@ -33,7 +33,7 @@ struct TensorProduct {
   std::string_view name;  ///< "mma_m16n8k16": what .tensorize() takes
   int m = 0, n = 0, k = 0;
   TensorOperands place = TensorOperands::in_registers;
-  /// Of factors in shared memory the types alone say something: each warp of a warpgroup reads all of both.
+  /// Factors in shared memory are no lane's: of them there is the type alone.
   TensorOperand left = {}, right = {}, sum = {};
   /// Where the left factor holds two of each four k: the codes of its places (formats/kept_slots.h), two bits
   /// each, in a register of each lane. They may be those of several instructions, one after the other along
@@ -42,7 +42,7 @@ struct TensorProduct {
 
   constexpr DType operands() const { return left.type; }
   constexpr bool two_of_four() const { return codes.has_value(); }
-  /// Those that issue it together, 1 or the 4 of a warpgroup.
+  /// Who issues it together: one warp, or the four of a warpgroup.
   constexpr int warps() const { return sum.layout.warp.extent; }
   /// Elements of a row of the left factor.
   constexpr int kept() const { return two_of_four() ? k / 2 : k; }

@@ -38,7 +38,7 @@ class Operation {
 
   Stmt operator()() const {
     return fragments_.over_threads(
-        product().place == TensorOperands::in_registers ? from_registers() : from_shared(), step_);
+        instruction().place == TensorOperands::in_registers ? from_registers() : from_shared(), step_);
   }
 
  private:
@@ -61,9 +61,9 @@ class Operation {
     return indices;
   }
 
-  const TensorProduct& product() const { return fragments_.product; }
-  std::int64_t row_tiles() const { return fragments_.rows / product().m; }
-  std::int64_t column_tiles() const { return fragments_.columns / product().n; }
+  const TensorProduct& instruction() const { return fragments_.product; }
+  std::int64_t row_tiles() const { return fragments_.rows / instruction().m; }
+  std::int64_t column_tiles() const { return fragments_.columns / instruction().n; }
 
   Expr left_at(const Expr& row, const Expr& depth) const {
     return at(nest_.left, {{nest_.rows.name, row}, {nest_.depth.name, depth}});
@@ -79,7 +79,7 @@ class Operation {
     std::vector<Expr> place = leading_;
     const std::vector<Expr> own = fragments_.begin_of(at_.row_tile, at_.column_tile);
     place.insert(place.end(), own.begin(), own.end());
-    return {nest_.sum, std::move(place), product().sum.registers()};
+    return {nest_.sum, std::move(place), instruction().sum.registers()};
   }
 
   Stmt loop(const Expr& variable, std::int64_t extent, const Stmt& body) const {
@@ -95,9 +95,9 @@ class Operation {
 
   /// Places of the left factor that one instruction takes, instructions whose codes stand in a register, and
   /// registers.
-  std::int64_t kept() const { return product().kept(); }
+  std::int64_t kept() const { return instruction().kept(); }
   std::int64_t of_word() const {
-    return product().two_of_four() ? product().codes->size().column / kept() : 1;
+    return instruction().two_of_four() ? instruction().codes->size().column / kept() : 1;
   }
   std::int64_t words() const { return depth_ / kept() / of_word(); }
 
@@ -106,12 +106,12 @@ class Operation {
   Stmt load_codes() const {
     if (codes_ == nullptr) return {};
     constexpr std::int64_t places_of_word = 8;
-    LayoutDigits lanes = product().codes->lane;
+    LayoutDigits lanes = instruction().codes->lane;
     const bool has_both_rows = lanes[0].rows == 0;
     lanes[0].rows = 0;
     const auto [row_of_lane, place] = place_in<Expr>(lanes, fragments_.lane());
-    Expr row = at_.row_tile * product().m + row_of_lane;
-    if (product().warps() > 1) row = row + at_.warp * rows_of_words;
+    Expr row = at_.row_tile * instruction().m + row_of_lane;
+    if (instruction().warps() > 1) row = row + at_.warp * rows_of_words;
     const auto word = [&](std::int64_t behind) {
       const Expr begin =
           step_of_word_ * (kept() * of_word()) + (place / places_of_word + behind) * places_of_word;
@@ -153,12 +153,12 @@ class Operation {
 
   Stmt from_registers() const {
     const auto left = ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                                      ir::Access::read_write, {row_tiles(), product().left.registers()});
+                                      ir::Access::read_write, {row_tiles(), instruction().left.registers()});
     const auto right =
         ir::make_buffer(nest_.right.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                        ir::Access::read_write, {column_tiles(), product().right.registers()});
+                        ir::Access::read_write, {column_tiles(), instruction().right.registers()});
     const Stmt steps = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
-      return ir::block({load_left(left, step * kept()), load_right(right, step * product().k),
+      return ir::block({load_left(left, step * kept()), load_right(right, step * instruction().k),
                         multiply(left, right, word, selector)});
     });
     const Stmt all = ir::allocate(left, ir::allocate(right, steps));
@@ -173,21 +173,21 @@ class Operation {
   }
 
   Stmt load_left(const ir::BufferRef& left, const Expr& begin) const {
-    const int registers = product().left.registers();
-    const auto [row, column] = line_of_lane(over_rows(8, 1), product().left.layout);
+    const int registers = instruction().left.registers();
+    const auto [row, column] = line_of_lane(over_rows(8, 1), instruction().left.layout);
     return loop(at_.row_tile, row_tiles(),
                 ir::execute({fmt::format("ldmatrix_x{}", registers),
                              {{left, {at_.row_tile, 0}, registers}},
                              {},
-                             {left_at(at_.row_tile * product().m + row, begin + column)}}));
+                             {left_at(at_.row_tile * instruction().m + row, begin + column)}}));
   }
 
   Stmt multiply(const ir::BufferRef& left, const ir::BufferRef& right, const Expr& word,
                 std::int64_t selector) const {
     ir::Execute one{instruction_,
                     {accumulators()},
-                    {{left, {at_.row_tile, 0}, product().left.registers()},
-                     {right, {at_.column_tile, 0}, product().right.registers()}},
+                    {{left, {at_.row_tile, 0}, instruction().left.registers()},
+                     {right, {at_.column_tile, 0}, instruction().right.registers()}},
                     {}};
     add_codes(one, word, selector);
     return all_tiles(std::move(one));
@@ -201,14 +201,14 @@ class Operation {
   /// Two neighbouring tiles of columns at a time, or one where that takes all lanes.
   Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
     constexpr int most_registers = 4;
-    const int of_tile = product().right.registers(), n = product().n;
+    const int of_tile = instruction().right.registers(), n = instruction().n;
     const bool by_depth = right_by_depth();
     const std::int64_t at_once = of_tile == most_registers ? 1 : 2;
     const std::int64_t pairs = column_tiles() / at_once;
     const Expr pair = ir::variable(fragments_.column_loop + ".tiles");
     const auto loads = [&](const Expr& first, int tiles) {
       const auto [depth, column] = line_of_lane(by_depth ? over_columns(8, 1) : over_rows(8, 1),
-                                                product().right.layout, over_columns(tiles, n));
+                                                instruction().right.layout, over_columns(tiles, n));
       return ir::execute({fmt::format("ldmatrix_x{}{}", of_tile * tiles, by_depth ? "" : "_trans"),
                           {{right, {first, 0}, of_tile * tiles}},
                           {},
@@ -262,7 +262,7 @@ class Operation {
   }
 
   Stmt from_shared() const {
-    const TensorProduct& row = product();
+    const TensorProduct& row = instruction();
     const ir::Buffer& left = *nest_.left.buffer;
     const Descriptor of_left = descriptor(16, bytes_between(nest_.left, nest_.rows.name, 8), left.swizzle);
     const Descriptor of_right = right_descriptor();

@@ -30,7 +30,7 @@ TEST(TensorInstructions, AddToTheirSums) {
     EXPECT_EQ(find_tensor_instruction(tensor.name, tensor.operands()), row);
     EXPECT_EQ(&tensor_product(row->name), &tensor);
   }
-  EXPECT_EQ(find_tensor_instruction("mma_m16n8k16", DType::i8), nullptr);
+  EXPECT_EQ(find_tensor_instruction("mma_m16n8k16", DType::f32), nullptr);
   EXPECT_THROW(tensor_product("wgmma_fence"), InternalError);
 }
 
