@@ -21,7 +21,7 @@ std::string without_barrier(std::string ptx) {
 }
 
 /// An instruction that no GPU has, used in a kernel written by hand: fma and ReLU in one. It is a row of the
-/// instruction table (scheduler/hardware/instructions.cpp) with its meaning and its cost.
+/// instruction table (scheduler/hardware/instructions/arithmetic.cpp) with its meaning and its cost.
 constexpr const char* with_new_instruction = R"(
 .version 8.0
 .target sm_80

@@ -7,7 +7,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
 
@@ -34,14 +33,7 @@ void check(const ThreadProgram& program, const Target& target) {
                     "grows with the square of a straight line (1638 entries 1.1 s, 6554 entries 16 s). "
                     "Emitter::llvm (--emitter llvm) makes PTX of any length",
                     most_source_statements, most_source_crossings));
-  ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
-    const auto* call = e.as<ir::Call>();
-    if (call == nullptr) return;
-    const Instruction& row = instruction(call->instruction);
-    if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
-    throw UserError(fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
-                    row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm));
-  });
+  require_instructions(name, program.program.body, target);
 }
 
 /// Prints one kernel.

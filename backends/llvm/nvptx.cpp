@@ -67,14 +67,7 @@ void initialize() {
 void check_target(const std::string& name, const ir::Stmt& body, const Target& target) {
   if (!target.is_gpu()) throw UserError("PTX is for GPUs", name, target.name, "sm_75 to sm_120");
   // LLVM ends the process where an instruction does not exist, so it is asked for here.
-  ir::visit(body, {}, [&](const ir::Expr& e) {
-    const auto* call = e.as<ir::Call>();
-    if (call == nullptr) return;
-    const Instruction& row = instruction(call->instruction);
-    if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
-    throw UserError(fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
-                    row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm));
-  });
+  require_instructions(name, body, target);
 }
 
 /// The target's version of PTX, or that of what is executed: a newer one asks for a newer driver.

@@ -1,33 +1,13 @@
 #include <weft/scheduler/hardware/fragments.h>
 #include <weft/scheduler/ir/visit.h>
 
+#include <algorithm>
+#include <functional>
+#include <ranges>
+
 namespace weft {
-namespace {
 
 using ir::LoopRole;
-
-constexpr std::int64_t rows_of_lanes = 8, columns_of_lanes = 4, pair = 2, halves = 2, eight = 8,
-                       rows_of_warp = 16;
-
-/// Loops that take the place of one over a tile.
-class OfTile {
- public:
-  OfTile(const std::string& tile, LoopRole role, int step) : tile_(tile), role_(role), step_(step) {}
-  Stmt operator()(const Expr& variable, std::int64_t extent, LoopKind kind, const Stmt& body) const {
-    return (*this)(variable, extent, kind, body, role_);
-  }
-  Stmt operator()(const Expr& variable, std::int64_t extent, LoopKind kind, const Stmt& body,
-                  LoopRole role) const {
-    return ir::for_range(variable, extent, kind, step_, body, role, tile_);
-  }
-
- private:
-  const std::string& tile_;
-  LoopRole role_;
-  int step_;
-};
-
-}  // namespace
 
 FragmentLoops::FragmentLoops(const std::string& rows, const std::string& columns)
     : row_tile(ir::variable(rows + ".tile")),
@@ -48,78 +28,83 @@ std::optional<std::pair<std::string, std::string>> Fragments::tile_of(const std:
   return rows.empty() || columns.empty() ? std::nullopt : std::optional(std::pair(rows, columns));
 }
 
+std::vector<Fragments::Digit> Fragments::digits() const {
+  const auto& [lane, element, warp] = product.sum.layout;
+  const FragmentLoops at = loops();
+  return {{at.warp, warp, LoopKind::warp, LoopRole::rows},
+          {at.row_lane, lane[1], LoopKind::lane, LoopRole::rows},
+          {at.column_lane, lane[0], LoopKind::lane, LoopRole::output},
+          {at.eight, element[2], LoopKind::serial, LoopRole::output},
+          {at.half, element[1], LoopKind::serial, LoopRole::fragment_rows},
+          {at.pair, element[0], LoopKind::vectorized, LoopRole::fragment_columns}};
+}
+
 std::vector<Expr> Fragments::shape() const {
-  return {rows / instruction.m,
-          columns / instruction.n,
-          instruction.warps,
-          rows_of_lanes,
-          columns_of_lanes,
-          instruction.n / eight,
-          halves,
-          pair};
+  std::vector<Expr> extents{rows / product.m, columns / product.n};
+  for (const Digit& digit : digits()) extents.emplace_back(digit.number.extent);
+  return extents;
 }
 
 std::vector<Expr> Fragments::place_of(const Expr& row, const Expr& column) const {
-  const Expr m = instruction.m, n = instruction.n;
-  return {row / m,
-          column / n,
-          row % m / rows_of_warp,
-          row % rows_of_lanes,
-          column % eight / pair,
-          column % n / eight,
-          row % rows_of_warp / rows_of_lanes,
-          column % pair};
-}
-
-std::vector<Expr> Fragments::place_in_loops() const {
-  const FragmentLoops at = loops();
-  const Expr warp = instruction.warps > 1 ? at.warp : 0;
-  return {at.row_tile, at.column_tile, warp, at.row_lane, at.column_lane, at.eight, at.half, at.pair};
-}
-
-std::vector<Expr> Fragments::begin_of(const Expr& row_tile, const Expr& column_tile) const {
-  std::vector<Expr> place = place_in_loops();
-  place[0] = row_tile;
-  place[1] = column_tile;
-  for (const std::size_t i : {5, 6, 7}) place[i] = 0;
+  std::vector<Expr> place{row / product.m, column / product.n};
+  for (const Digit& digit : digits())
+    place.push_back((digit.is_of_rows() ? row : column) % (digit.step() * digit.number.extent) /
+                    digit.step());
   return place;
 }
 
-Stmt Fragments::over_rows(const Stmt& body, int step) const {
-  const FragmentLoops at = loops();
-  const bool several = instruction.warps > 1;
-  Expr row = at.row_tile * instruction.m;
-  if (several) row = row + at.warp * rows_of_warp;
-  row = row + at.half * rows_of_lanes + at.row_lane;
-  Stmt result = ir::substitute(body, {{row_loop, row}});
-  const OfTile loop(row_loop, LoopRole::rows, step);
-  result = loop(at.half, halves, LoopKind::serial, result, LoopRole::fragment_rows);
-  result = loop(at.row_tile, rows / instruction.m, LoopKind::serial, result);
-  result = loop(at.row_lane, rows_of_lanes, LoopKind::lane, result);
-  return several ? loop(at.warp, instruction.warps, LoopKind::warp, result) : result;
+std::vector<Expr> Fragments::place_in_loops() const {
+  std::vector<Expr> place{loops().row_tile, loops().column_tile};
+  for (const Digit& digit : digits()) place.push_back(digit.has_loop() ? digit.variable : 0);
+  return place;
 }
 
-Stmt Fragments::over_columns(const Stmt& body, int step) const {
-  const FragmentLoops at = loops();
-  const Expr column = at.column_tile * instruction.n + at.eight * eight + at.column_lane * pair + at.pair;
-  Stmt result = ir::substitute(body, {{column_loop, column}});
-  const OfTile loop(column_loop, LoopRole::output, step);
-  result = loop(at.pair, pair, LoopKind::vectorized, result, LoopRole::fragment_columns);
-  result = loop(at.eight, instruction.n / eight, LoopKind::serial, result);
-  result = loop(at.column_tile, columns / instruction.n, LoopKind::serial, result);
-  return loop(at.column_lane, columns_of_lanes, LoopKind::lane, result);
+std::vector<Expr> Fragments::begin_of(const Expr& row_tile, const Expr& column_tile) const {
+  std::vector<Expr> place{row_tile, column_tile};
+  for (const Digit& digit : digits())
+    place.push_back(digit.is_of_threads() && digit.has_loop() ? digit.variable : 0);
+  return place;
+}
+
+Stmt Fragments::loop_over(const Digit& digit, const Stmt& body, int step) const {
+  if (!digit.has_loop()) return body;
+  return ir::for_range(digit.variable, digit.number.extent, digit.kind, step, body, digit.role,
+                       digit.is_of_rows() ? row_loop : column_loop);
+}
+
+Stmt Fragments::over(bool of_rows, const Stmt& body, int step) const {
+  const std::string& loop = of_rows ? row_loop : column_loop;
+  const Expr tile = of_rows ? loops().row_tile : loops().column_tile;
+  const std::int64_t size = of_rows ? product.m : product.n;
+  std::vector<Digit> own = digits();
+  std::erase_if(own, [&](const Digit& digit) { return digit.is_of_rows() != of_rows; });
+  std::vector<Digit> summed = own;
+  std::ranges::sort(summed, std::greater(), &Digit::step);
+  Expr index = tile * size;
+  for (const Digit& digit : summed)
+    if (digit.has_loop()) index = index + digit.variable * digit.step();
+  Stmt result = ir::substitute(body, {{loop, index}});
+  // Threads outside of tiles, elements inside.
+  const auto first = std::ranges::find_if_not(own, &Digit::is_of_threads);
+  for (const Digit& digit : std::views::reverse(std::ranges::subrange(first, own.end())))
+    result = loop_over(digit, result, step);
+  result = ir::for_range(tile, (of_rows ? rows : columns) / size, LoopKind::serial, step, result,
+                         of_rows ? LoopRole::rows : LoopRole::output, loop);
+  for (const Digit& digit : std::views::reverse(std::ranges::subrange(own.begin(), first)))
+    result = loop_over(digit, result, step);
+  return result;
 }
 
 Stmt Fragments::over_threads(const Stmt& body, int step) const {
-  const FragmentLoops at = loops();
-  const OfTile row(row_loop, LoopRole::rows, step), column(column_loop, LoopRole::output, step);
-  const Stmt result = row(at.row_lane, rows_of_lanes, LoopKind::lane,
-                          column(at.column_lane, columns_of_lanes, LoopKind::lane, body));
-  return instruction.warps > 1 ? row(at.warp, instruction.warps, LoopKind::warp, result) : result;
+  Stmt result = body;
+  const std::vector<Digit> all = digits();
+  for (const Digit& digit : std::views::reverse(all))
+    if (digit.is_of_threads()) result = loop_over(digit, result, step);
+  return result;
 }
 
 Expr Fragments::lane() const {
-  return loops().row_lane * columns_of_lanes + loops().column_lane;
+  return loops().row_lane * product.sum.layout.lane[0].extent + loops().column_lane;
 }
 
 }  // namespace weft

@@ -23,11 +23,12 @@ struct FragmentLoops {
 
 /// A tile of rows x columns of accumulators, in registers of an array with the dimensions
 ///   [row tile][column tile][warp][lane of rows][lane of columns][eight][half][pair]
-/// row = m * row tile + 16 * warp + 8 * half + lane of rows; column = n * column tile + 8 * eight +
-/// 2 * lane of columns + pair. Warps and lanes are loops of those kinds, so each thread keeps the last three
-/// dimensions, and the elements of one instruction follow one another.
+/// of which the product's layout has the last six as digits: of m16n8 sums, row = m * row tile + 16 * warp +
+/// 8 * half + lane of rows; column = n * column tile + 8 * eight + 2 * lane of columns + pair. Warps and
+/// lanes are loops of those kinds, so each thread keeps the last three dimensions, and the elements of one
+/// instruction follow one another.
 struct Fragments {
-  const TensorInstruction& instruction;
+  const TensorProduct& product;
   std::int64_t rows = 0, columns = 0;
   std::string row_loop, column_loop;  ///< the loops that the tile had
 
@@ -45,12 +46,30 @@ struct Fragments {
   std::vector<ir::Expr> begin_of(const ir::Expr& row_tile, const ir::Expr& column_tile) const;
 
   /// What the loop over the rows becomes: `body` with its variable written in those of the new loops.
-  ir::Stmt over_rows(const ir::Stmt& body, int step) const;
-  ir::Stmt over_columns(const ir::Stmt& body, int step) const;
+  ir::Stmt over_rows(const ir::Stmt& body, int step) const { return over(true, body, step); }
+  ir::Stmt over_columns(const ir::Stmt& body, int step) const { return over(false, body, step); }
   /// Loops over the threads of an instruction alone.
   ir::Stmt over_threads(const ir::Stmt& body, int step) const;
   /// The number of the lane, inside `over_threads`.
   ir::Expr lane() const;
+
+ private:
+  /// One of the last six dimensions.
+  struct Digit {
+    ir::Expr variable;
+    LayoutDigit number;
+    ir::LoopKind kind;
+    ir::LoopRole role;
+
+    bool is_of_rows() const { return number.rows > 0; }
+    bool is_of_threads() const { return kind == ir::LoopKind::warp || kind == ir::LoopKind::lane; }
+    std::int64_t step() const { return is_of_rows() ? number.rows : number.columns; }
+    /// The only warp is any one of the program's.
+    bool has_loop() const { return kind != ir::LoopKind::warp || number.extent > 1; }
+  };
+  std::vector<Digit> digits() const;
+  ir::Stmt loop_over(const Digit& digit, const ir::Stmt& body, int step) const;
+  ir::Stmt over(bool of_rows, const ir::Stmt& body, int step) const;
 };
 
 }  // namespace weft

@@ -2,8 +2,11 @@
 // and CUDA C++, and the oldest architecture that has it.
 #pragma once
 
+#include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/hardware/tensor_instructions.h>
 #include <weft/scheduler/ir/node.h>
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,7 +16,7 @@ namespace weft {
 /// lowest_sm of an instruction that no GPU has: the CPU and the simulator run it by its meaning.
 constexpr int simulated_only = -2;
 
-/// One row. Operands are numbered from 1 in the texts, $0 is the result.
+/// One row, of a family in instructions/. Operands are numbered from 1 in the texts, $0 is the result.
 struct Instruction {
   std::string_view name;  ///< what Call::instruction says
   DType result = DType::i64;
@@ -29,13 +32,15 @@ struct Instruction {
   /// takes, and clocks until its result can be used.
   double clocks = 0;
   double latency = 0;
-  /// Rows that ir::Execute names, in effect_instructions.cpp. #i in the text is argument i, a constant.
+  /// Rows that ir::Execute names. #i in the text is argument i, a constant.
   bool effect = false;
   int results = 0;                    ///< registers of type `result` that are written, $0 on
   bool reads_results = false;         ///< they are read first
   bool only_registers = false;        ///< nothing else is read or written
   std::string_view ptx_version = {};  ///< that has it, where targets ask for an older one; empty: any
   std::int64_t below = 0;  ///< beyond 0: the result is 0 or more and below; all that proofs look at
+  std::optional<Capability> needs = {};       ///< beyond lowest_sm, where .tensorize() asks
+  std::optional<TensorProduct> product = {};  ///< what it computes of tiles
 };
 
 /// The row `last_arrival(place, count, threads)`: the condition of an If, and nothing else, whose place is a
@@ -72,9 +77,14 @@ inline constexpr std::string_view word_bits = "word_bits";
 /// The effect row `join_halves`: one register of the lower (0) or the upper (1) halves of two.
 inline constexpr std::string_view join_halves = "join_halves";
 
-/// Every row, in the order of the file.
+/// The effect rows of a warp: the largest and the least of a number of each lane.
+inline constexpr std::string_view warp_maximum = "warp_maximum", warp_minimum = "warp_minimum";
+
+/// Every row, family after family.
 std::span<const Instruction> instructions();
 /// The row of that name; InternalError when there is none.
 const Instruction& instruction(std::string_view name);
+/// UserError about the kernel where it calls what no such GPU has.
+void require_instructions(const std::string& kernel, const ir::Stmt& body, const Target& target);
 
 }  // namespace weft

@@ -2,60 +2,61 @@
 #pragma once
 
 #include <weft/dsl/dtype.h>
+#include <weft/scheduler/hardware/layout.h>
 
+#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace weft {
 
+struct Instruction;
+
 /// Where an instruction finds its two factors.
 enum class TensorOperands : std::uint8_t {
-  registers,  ///< both in registers, brought there from shared memory by ldmatrix
-  shared,     ///< both in shared memory, in rows that are swizzled as their buffers say
-  blocks,     ///< both in global memory: a block of hb_ell, sparse or dense, and the tile of rows below it
+  in_registers,  ///< both in registers, brought there from shared memory by ldmatrix
+  in_shared,     ///< both in shared memory, in rows that are swizzled as their buffers say
+  in_blocks,     ///< both in global memory: a block of hb_ell, sparse or dense, and the tile of rows below it
 };
 
-/// One row: accumulator[m, n] += left[m, k] * right[k, n], sums in f32, of i8 in i32. The m x n accumulators
-/// lie in the registers of `warps` warps, 16 rows each, as m16n8 fragments: of eight columns from 8 j on,
-/// lane 4 r + c has columns 2 c and 2 c + 1 of rows r and r + 8.
-struct TensorInstruction {
+/// An operand in registers of lanes: the left factor [m, k], the right one [k, n] or the sums [m, n].
+struct TensorOperand {
+  DType type = DType::f16;
+  Layout layout = {};
+
+  /// Of 32 bits, a lane.
+  constexpr int registers() const { return layout.elements() * static_cast<int>(size_of(type)) / 4; }
+};
+
+/// What such an instruction computes: sum[m, n] += left[m, k] * right[k, n].
+struct TensorProduct {
   std::string_view name;  ///< "mma_m16n8k16": what .tensorize() takes
   int m = 0, n = 0, k = 0;
-  DType operands = DType::f16;
-  int warps = 1;
-  TensorOperands place = TensorOperands::registers;
-  int lowest_sm = 0;          ///< or simulated_only
-  bool only_that_sm = false;  ///< sm_90a code runs on sm_90 alone
-  std::string_view executed;  ///< the row of the instruction table that does it; of blocks, the dense one's
-  /// The left factor holds two of each four k, and a register of each lane says which: half a word's codes
-  /// (formats/kept_slots.h), those of the first 32 slots with selector 0, of the others with 1. Of elements
-  /// of a byte it is the codes of 32 slots of one row, and the selector 0: lanes 0 and 2 of four have those
-  /// of the upper row, 1 and 3 of the one eight below.
-  bool two_of_four = false;
+  TensorOperands place = TensorOperands::in_registers;
+  /// Factors in shared memory are no lane's: of them there is the type alone.
+  TensorOperand left = {}, right = {}, sum = {};
+  /// Where the left factor holds two of each four k: the codes of its places (formats/kept_slots.h), two bits
+  /// each, in a register of each lane. They may be those of several instructions, one after the other along
+  /// k, whose number is the selector.
+  std::optional<Layout> codes = {};
 
+  constexpr DType operands() const { return left.type; }
+  constexpr bool two_of_four() const { return codes.has_value(); }
+  /// Who issues it together: one warp, or the four of a warpgroup.
+  constexpr int warps() const { return sum.layout.warp.extent; }
   /// Elements of a row of the left factor.
-  constexpr int kept() const { return two_of_four ? k / 2 : k; }
-  constexpr DType sums() const { return operands == DType::i8 ? DType::i32 : DType::f32; }
-  /// As PTX calls it.
-  std::string_view operand_in_ptx() const { return operands == DType::i8 ? "s8" : name_of(operands); }
-  std::string_view sums_in_ptx() const { return operands == DType::i8 ? "s32" : "f32"; }
-  constexpr int bytes_of_operand() const { return static_cast<int>(size_of(operands)); }
-  /// Of 32 bits, a lane.
-  constexpr int registers_of_left() const { return kept() * bytes_of_operand() / 8; }
-  constexpr int registers_of_right() const { return k * bytes_of_operand() / 16; }
-  /// Elements of a row of an 8 x 8 matrix of 16-bit elements, which ldmatrix takes.
-  constexpr int elements_of_16_bytes() const { return 16 / bytes_of_operand(); }
+  constexpr int kept() const { return two_of_four() ? k / 2 : k; }
+  constexpr int bytes_of_operand() const { return static_cast<int>(size_of(operands())); }
   /// Both factors lie with their k contiguous: matrices of bytes are not transposed on the way.
   constexpr bool only_by_depth() const { return bytes_of_operand() == 1; }
 };
 
-std::span<const TensorInstruction> tensor_instructions();
-/// The row of that name for factors of that type, or null.
-const TensorInstruction* find_tensor_instruction(std::string_view name, DType operands);
-/// The row that this row of the instruction table does, or null.
-const TensorInstruction* tensor_instruction_done_by(std::string_view executed);
-/// "mma_m16n8k8, mma_m16n8k16, …"
-std::string names_of_tensor_instructions();
+/// Rows of the instruction table that have a product, in its order.
+std::span<const Instruction* const> tensor_instructions();
+/// The one of that name for factors of that type, or null.
+const Instruction* find_tensor_instruction(std::string_view name, DType operands);
+/// That which the row of the instruction table computes; InternalError where it is none or computes no
+/// product.
+const TensorProduct& tensor_product(std::string_view instruction);
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/fragments.h>
-#include <weft/scheduler/hardware/swmma_instructions.h>
+#include <weft/scheduler/hardware/instructions/swmma.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
@@ -19,8 +19,8 @@ class BlockProduct {
         columns_(chain_.loops.at(1)),
         places_(chain_.loops.at(2)),
         store_(*chain_.core.as<ir::Store>()),
-        fragments_{*find_tensor_instruction("swmma_m16n16k16", DType::f16), swmma_block, swmma_block,
-                   rows_.tile, columns_.tile},
+        fragments_{tensor_product(operation.instruction), swmma_block, swmma_block, rows_.tile,
+                   columns_.tile},
         step_(operation.step) {
     const auto& product = *store_.value.as<ir::Binary>();
     const ir::Load* factors[] = {ir::loaded(product.left), ir::loaded(product.right)};
@@ -30,7 +30,7 @@ class BlockProduct {
   }
 
   Stmt operator()() const {
-    const auto tile = fragment("tile", swmma_registers_of_b);
+    const auto tile = fragment("tile", swmma_right.registers());
     const Stmt load_tile = ir::execute({std::string(swmma_load_b), {all_of(tile)}, {}, place_of_tile()});
     const Expr width = places_.extent;
     const Stmt sparse = ir::if_then(width <= Expr(4), product(tile, 4), product(tile, 8));
@@ -51,7 +51,7 @@ class BlockProduct {
     std::vector<Expr> place(store_.indices.begin(), store_.indices.end() - Fragments::dimensions);
     const std::vector<Expr> own = fragments_.begin_of(0, 0);
     place.insert(place.end(), own.begin(), own.end());
-    return {store_.buffer, std::move(place), swmma_accumulators};
+    return {store_.buffer, std::move(place), swmma_sums.registers()};
   }
 
   /// The first element of the block.
@@ -87,7 +87,7 @@ class BlockProduct {
   }
 
   Stmt product(const ir::BufferRef& tile, int width) const {
-    const auto block = fragment("block", swmma_registers_of_a(width));
+    const auto block = fragment("block", swmma_left(width).registers());
     const Stmt load = ir::execute({swmma_load_a(width), {all_of(block)}, {}, {at_begin(values_)}});
     if (!is_sparse_width(width))
       return ir::allocate(

@@ -17,12 +17,6 @@
 namespace weft::passes {
 namespace {
 
-const TensorInstruction& row_of(const std::string& executed) {
-  const TensorInstruction* found = tensor_instruction_done_by(executed);
-  internal_check(found != nullptr, "no tensor instruction is done by " + executed);
-  return *found;
-}
-
 class Operation {
  public:
   Operation(const ir::TensorOperation& operation)
@@ -30,7 +24,8 @@ class Operation {
         pending_(operation.pending),
         nest_(nest_of(operation)),
         leading_(leading_of(operation)),
-        fragments_{row_of(operation.instruction), *ir::integer_value(nest_.rows.extent),
+        instruction_(operation.instruction),
+        fragments_{tensor_product(instruction_), *ir::integer_value(nest_.rows.extent),
                    *ir::integer_value(nest_.columns.extent), nest_.rows.tile, nest_.columns.tile},
         at_(fragments_.loops()),
         depth_(*ir::integer_value(nest_.depth.extent)),
@@ -43,7 +38,7 @@ class Operation {
 
   Stmt operator()() const {
     return fragments_.over_threads(
-        instruction().place == TensorOperands::registers ? from_registers() : from_shared(), step_);
+        instruction().place == TensorOperands::in_registers ? from_registers() : from_shared(), step_);
   }
 
  private:
@@ -66,7 +61,7 @@ class Operation {
     return indices;
   }
 
-  const TensorInstruction& instruction() const { return fragments_.instruction; }
+  const TensorProduct& instruction() const { return fragments_.product; }
   std::int64_t row_tiles() const { return fragments_.rows / instruction().m; }
   std::int64_t column_tiles() const { return fragments_.columns / instruction().n; }
 
@@ -84,7 +79,7 @@ class Operation {
     std::vector<Expr> place = leading_;
     const std::vector<Expr> own = fragments_.begin_of(at_.row_tile, at_.column_tile);
     place.insert(place.end(), own.begin(), own.end());
-    return {nest_.sum, std::move(place), instruction().m * instruction().n / (32 * instruction().warps)};
+    return {nest_.sum, std::move(place), instruction().sum.registers()};
   }
 
   Stmt loop(const Expr& variable, std::int64_t extent, const Stmt& body) const {
@@ -98,37 +93,43 @@ class Operation {
 
   // ---- codes ----
 
-  /// Places of the left factor that one instruction takes, instructions that a word has codes for, and words.
+  /// Places of the left factor that one instruction takes, instructions whose codes stand in a register, and
+  /// registers.
   std::int64_t kept() const { return instruction().kept(); }
-  std::int64_t of_word() const { return instruction().two_of_four ? slots_of_words / instruction().k : 1; }
+  std::int64_t of_word() const {
+    return instruction().two_of_four() ? instruction().codes->size().column / kept() : 1;
+  }
   std::int64_t words() const { return depth_ / kept() / of_word(); }
 
-  /// Each lane loads its words for every tile of 16 rows: those of the row and the places that are its own.
-  /// Of elements of a byte two words have its codes, of the upper row in their lower halves.
+  /// Each lane loads its words for every tile of 16 rows. A word has the codes of two rows, eight apart
+  /// (formats/kept_slots.h); lanes whose lowest digit tells these apart have those of one row, of two words.
   Stmt load_codes() const {
     if (codes_ == nullptr) return {};
     constexpr std::int64_t places_of_word = 8;
-    const Expr lane = fragments_.lane();
-    Expr row = at_.row_tile * instruction().m + lane / 4;
-    if (instruction().warps > 1) row = row + at_.warp * rows_of_words;
-    const auto word = [&](const Expr& of_lane) {
-      const Expr place = step_of_word_ * (kept() * of_word()) + of_lane * places_of_word;
+    LayoutDigits lanes = instruction().codes->lane;
+    const bool has_both_rows = lanes[0].rows == 0;
+    lanes[0].rows = 0;
+    const auto [row_of_lane, place] = place_in<Expr>(lanes, fragments_.lane());
+    Expr row = at_.row_tile * instruction().m + row_of_lane;
+    if (instruction().warps() > 1) row = row + at_.warp * rows_of_words;
+    const auto word = [&](std::int64_t behind) {
+      const Expr begin =
+          step_of_word_ * (kept() * of_word()) + (place / places_of_word + behind) * places_of_word;
       return ir::substitute(nest_.slot.as<ir::Call>()->arguments.front(),
-                            {{nest_.rows.name, row}, {nest_.depth.name, place}});
+                            {{nest_.rows.name, row}, {nest_.depth.name, begin}});
     };
     const std::vector<Expr> own{step_of_word_, at_.row_tile};
     const auto all = [&](const Stmt& load) {
       return loop(step_of_word_, words(), loop(at_.row_tile, row_tiles(), load));
     };
-    if (instruction().bytes_of_operand() == 2) return all(ir::store(codes_, own, word(lane % 4)));
+    if (has_both_rows) return all(ir::store(codes_, own, word(0)));
     const auto two =
         ir::make_buffer(codes_->name + ".two", DType::i32, ir::Scope::registers, ir::Access::read_write, {2});
-    return ir::allocate(two, all(ir::block({ir::store(two, {0}, word(lane % 4 / 2 * 2)),
-                                            ir::store(two, {1}, word(lane % 4 / 2 * 2 + 1)),
+    return ir::allocate(two, all(ir::block({ir::store(two, {0}, word(0)), ir::store(two, {1}, word(1)),
                                             ir::execute({std::string(join_halves),
                                                          {{codes_, own, 1}},
                                                          {{two, {0}, 1}, {two, {1}, 1}},
-                                                         {lane % 2}})})));
+                                                         {fragments_.lane() % lanes[0].extent}})})));
   }
 
   /// Those of a row tile for an instruction: its place among the registers, and its half as an argument.
@@ -151,12 +152,11 @@ class Operation {
   // ---- operands in registers ----
 
   Stmt from_registers() const {
-    const auto left =
-        ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                        ir::Access::read_write, {row_tiles(), instruction().registers_of_left()});
+    const auto left = ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
+                                      ir::Access::read_write, {row_tiles(), instruction().left.registers()});
     const auto right =
         ir::make_buffer(nest_.right.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                        ir::Access::read_write, {column_tiles(), instruction().registers_of_right()});
+                        ir::Access::read_write, {column_tiles(), instruction().right.registers()});
     const Stmt steps = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
       return ir::block({load_left(left, step * kept()), load_right(right, step * instruction().k),
                         multiply(left, right, word, selector)});
@@ -165,25 +165,29 @@ class Operation {
     return codes_ == nullptr ? all : ir::allocate(codes_, ir::block({load_codes(), all}));
   }
 
-  /// Lane l points to row l mod 16 of the two columns, or the one column, of 8 x 8 matrices.
+  /// What the number of a lane stands for that points to lines of 16 bytes of 8 x 8 matrices: a line, the
+  /// matrix that goes to each register of a tile, and the tile.
+  TilePlace<Expr> line_of_lane(LayoutDigit line, const Layout& layout, LayoutDigit tile = {}) const {
+    const std::array digits{line, layout.element[1], layout.element[2], tile};
+    return place_in<Expr>(digits, fragments_.lane());
+  }
+
   Stmt load_left(const ir::BufferRef& left, const Expr& begin) const {
-    const std::int64_t elements = instruction().elements_of_16_bytes();
-    const bool two = kept() == 2 * elements;
-    const Expr lane = fragments_.lane();
-    const Expr place = left_at(at_.row_tile * 16 + lane % 16, begin + (two ? lane / 16 * elements : 0));
+    const int registers = instruction().left.registers();
+    const auto [row, column] = line_of_lane(over_rows(8, 1), instruction().left.layout);
     return loop(at_.row_tile, row_tiles(),
-                ir::execute({two ? "ldmatrix_x4" : "ldmatrix_x2",
-                             {{left, {at_.row_tile, 0}, instruction().registers_of_left()}},
+                ir::execute({fmt::format("ldmatrix_x{}", registers),
+                             {{left, {at_.row_tile, 0}, registers}},
                              {},
-                             {place}}));
+                             {left_at(at_.row_tile * instruction().m + row, begin + column)}}));
   }
 
   Stmt multiply(const ir::BufferRef& left, const ir::BufferRef& right, const Expr& word,
                 std::int64_t selector) const {
-    ir::Execute one{std::string(instruction().executed),
+    ir::Execute one{instruction_,
                     {accumulators()},
-                    {{left, {at_.row_tile, 0}, instruction().registers_of_left()},
-                     {right, {at_.column_tile, 0}, instruction().registers_of_right()}},
+                    {{left, {at_.row_tile, 0}, instruction().left.registers()},
+                     {right, {at_.column_tile, 0}, instruction().right.registers()}},
                     {}};
     add_codes(one, word, selector);
     return all_tiles(std::move(one));
@@ -194,26 +198,21 @@ class Operation {
     return bytes_between(nest_.right, slots_, 1) == ir::element_bytes(*nest_.right.buffer);
   }
 
-  /// Two neighbouring tiles of eight columns at a time, or one where that takes all lanes.
+  /// Two neighbouring tiles of columns at a time, or one where that takes all lanes.
   Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
-    const int k = instruction().k;
-    const std::int64_t elements = instruction().elements_of_16_bytes();
-    const std::int64_t pointing = 8 * k / elements;  // that point to the rows of a tile of eight columns
+    constexpr int most_registers = 4;
+    const int of_tile = instruction().right.registers(), n = instruction().n;
     const bool by_depth = right_by_depth();
-    const Expr lane = fragments_.lane();
-    const std::int64_t at_once = pointing == 32 ? 1 : 2;
+    const std::int64_t at_once = of_tile == most_registers ? 1 : 2;
     const std::int64_t pairs = column_tiles() / at_once;
     const Expr pair = ir::variable(fragments_.column_loop + ".tiles");
     const auto loads = [&](const Expr& first, int tiles) {
-      const int registers = instruction().registers_of_right() * tiles;
-      // Matrices follow one another along k, then along the columns; lane l points to a row of matrix l / 8.
-      const Expr column = first * 8 + (tiles == 2 ? lane / pointing % 2 * 8 : 0);
-      const Expr place = by_depth ? right_at(begin + lane / 8 * elements % k, column + lane % 8)
-                                  : right_at(begin + lane % k, column);
-      return ir::execute({fmt::format("ldmatrix_x{}{}", registers, by_depth ? "" : "_trans"),
-                          {{right, {first, 0}, registers}},
+      const auto [depth, column] = line_of_lane(by_depth ? over_columns(8, 1) : over_rows(8, 1),
+                                                instruction().right.layout, over_columns(tiles, n));
+      return ir::execute({fmt::format("ldmatrix_x{}{}", of_tile * tiles, by_depth ? "" : "_trans"),
+                          {{right, {first, 0}, of_tile * tiles}},
                           {},
-                          {place}});
+                          {right_at(begin + depth, first * n + column)}});
     };
     return ir::block(
         {pairs == 0 ? Stmt() : loop(pair, pairs, loads(pair * at_once, static_cast<int>(at_once))),
@@ -263,12 +262,12 @@ class Operation {
   }
 
   Stmt from_shared() const {
-    const TensorInstruction& row = instruction();
+    const TensorProduct& row = instruction();
     const ir::Buffer& left = *nest_.left.buffer;
     const Descriptor of_left = descriptor(16, bytes_between(nest_.left, nest_.rows.name, 8), left.swizzle);
     const Descriptor of_right = right_descriptor();
     const Stmt all = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
-      ir::Execute one{std::string(row.executed),
+      ir::Execute one{instruction_,
                       {accumulators()},
                       {},
                       {left_at(at_.row_tile * row.m, step * kept()), of_left.low, of_left.high,
@@ -278,7 +277,7 @@ class Operation {
       return all_tiles(std::move(one));
     });
     const Stmt held = all_tiles(
-        {row.sums() == DType::f32 ? "hold_accumulators" : "hold_integers", {accumulators()}, {}, {}});
+        {row.sum.type == DType::f32 ? "hold_accumulators" : "hold_integers", {accumulators()}, {}, {}});
     Stmt finished = ir::block({ir::execute("wgmma_wait", {0}), held});
     if (pending_ < 0) return finished;
     const Stmt waited = pending_ == 0 ? finished : ir::execute("wgmma_wait", {pending_});
@@ -295,6 +294,7 @@ class Operation {
   int pending_;
   TensorNest nest_;
   std::vector<Expr> leading_;
+  std::string instruction_;
   Fragments fragments_;
   FragmentLoops at_;
   Expr step_of_word_ = ir::variable(fragments_.row_loop + ".step");
@@ -318,8 +318,9 @@ ir::Program lower_tensor_operations(ir::Program program, bool has_bulk_copies) {
   program.body = lower_stream_products(program.body,
                                        {ceil_divide(threads_of(program), lanes_of_words), has_bulk_copies});
   program.body = ir::rewrite<ir::TensorOperation>(program.body, [](const ir::TensorOperation& operation) {
-    return row_of(operation.instruction).place == TensorOperands::blocks ? lower_block_product(operation)
-                                                                         : Operation(operation)();
+    return tensor_product(operation.instruction).place == TensorOperands::in_blocks
+               ? lower_block_product(operation)
+               : Operation(operation)();
   });
   // What told the meaning of an operation alone is no argument of the kernel.
   const std::set<std::string> left = arrays_read(program.body);

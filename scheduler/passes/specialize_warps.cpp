@@ -232,13 +232,13 @@ class Roles {
     bool overlaps = false, has_codes = false;
     const auto with_pending = [&](const Stmt& stmt, int pending) {
       return ir::rewrite<ir::TensorOperation>(stmt, [&](const ir::TensorOperation& operation, const Stmt& s) {
-        const TensorInstruction* row = tensor_instruction_done_by(operation.instruction);
-        if (row == nullptr || row->place != TensorOperands::shared) return s;
-        if (row->two_of_four && !may_overlap(operation)) return s;
+        const TensorProduct& product = tensor_product(operation.instruction);
+        if (product.place != TensorOperands::in_shared) return s;
+        if (product.two_of_four() && !may_overlap(operation)) return s;
         // Sums of an iteration alone are read in it.
         if (stores_to_own(rest_, operation)) return s;
         overlaps = true;
-        has_codes = row->two_of_four;
+        has_codes = product.two_of_four();
         ir::TensorOperation changed = operation;
         changed.pending = pending;
         return ir::tensor_operation(std::move(changed));
@@ -310,8 +310,7 @@ class Roles {
   /// Whether tiles are read by loads of the lanes, which nothing waits for, rather than by the instruction.
   static bool loads_fragments(const Stmt& stmt) {
     return ir::any<ir::TensorOperation>(stmt, [](const ir::TensorOperation& operation) {
-      const TensorInstruction* row = tensor_instruction_done_by(operation.instruction);
-      return row != nullptr && row->place == TensorOperands::registers;
+      return tensor_product(operation.instruction).place == TensorOperands::in_registers;
     });
   }
 

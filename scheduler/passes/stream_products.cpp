@@ -6,7 +6,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/lane_streams.h>
 #include <weft/scheduler/hardware/fragments.h>
-#include <weft/scheduler/hardware/stream_instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/instructions/streams.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -61,8 +62,9 @@ class StreamProduct {
         columns_(chain_.loops.at(3)),
         places_(chain_.loops.at(4)),
         store_(*chain_.core.as<ir::Store>()),
-        fragments_{*tensor_instruction_done_by(operation.instruction), rows_of_stream,
-                   *ir::integer_value(columns_.extent), rows_.tile, columns_.tile},
+        instruction_(operation.instruction),
+        fragments_{tensor_product(instruction_), rows_of_stream, *ir::integer_value(columns_.extent),
+                   rows_.tile, columns_.tile},
         at_(fragments_.loops()),
         step_(operation.step),
         copies_(copies),
@@ -119,7 +121,7 @@ class StreamProduct {
   Expr lane() const { return fragments_.lane(); }
   Expr warp() const { return ir::call("thread", DType::i64, {}) / lanes_of_stream % copies_.warps; }
   std::int64_t counts() const { return in_pairs_ ? 1 : 2; }
-  std::int64_t column_tiles() const { return fragments_.columns / fragments_.instruction.n; }
+  std::int64_t column_tiles() const { return fragments_.columns / fragments_.product.n; }
   std::int64_t words_at_once() const { return number_of_groups() > 1 ? 2 : 1; }
   std::int64_t parts_of_step() const { return in_pairs_ ? 2 : 1; }
   std::int64_t bytes_of_words() const {
@@ -376,7 +378,7 @@ class StreamProduct {
       if (i + 1 < tiles) list.push_back(taken(i + 1));
       for (std::int64_t column = 0; column < column_tiles(); ++column)
         list.push_back(
-            ir::execute({std::string(fragments_.instruction.executed),
+            ir::execute({instruction_,
                          {accumulators(i % 2, column)},
                          {tile(i), {dense_now_, {i / tiles_of_part, column, i % tiles_of_part / 2 * 2}, 2}},
                          {}}));
@@ -415,6 +417,7 @@ class StreamProduct {
   ir::Chain chain_;
   ir::For groups_, steps_, rows_, columns_, places_;
   ir::Store store_;
+  std::string instruction_;
   Fragments fragments_;
   FragmentLoops at_;
   int step_;

@@ -16,7 +16,10 @@
 namespace weft::steps {
 namespace {
 
-constexpr std::int64_t rows_of_warp = 16, lanes_of_warp = 32, run = 8;
+constexpr std::int64_t lanes_of_warp = 32, run = 8;
+/// Where a warp has a run of each of its rows.
+constexpr Layout sums = layout_of_sums(run);
+constexpr std::int64_t rows_of_warp = sums.size().row;
 /// Elements between the rows of a warp's tile, beyond their columns: rows then begin in different banks.
 constexpr std::int64_t gap = 8;
 
@@ -138,20 +141,21 @@ class Writeback {
 
   /// Each lane stores its fragments.
   Stmt to_lines() const {
-    const Expr number = variable(".run"), column = number * run + at_.column_lane * 2 + at_.pair;
+    const Expr number = variable(".run"),
+               column = number * run + at_.column_lane * sums.lane[0].columns + at_.pair;
     const ir::Substitution names = eight_at(run_number(number));
     Stmt body = with_store(nest_.chain.core, [&](const ir::Store& store) {
       return ir::store(tile_, place(at_.half, at_.row_lane, column), store.value);
     });
     body = guarded(names, ir::substitute(body, names));
     const bool beside = beside_ != Neighbours::runs_of_rows;
-    body = loop(at_.pair, 2, beside ? LoopKind::vectorized : LoopKind::unrolled, body,
+    body = loop(at_.pair, sums.element[0].extent, beside ? LoopKind::vectorized : LoopKind::unrolled, body,
                 ir::LoopRole::fragment_columns);
     body = loop(number, runs_, LoopKind::unrolled, body);
-    body = loop(at_.column_lane, 4, LoopKind::lane, body);
-    body =
-        ir::for_range(at_.half, 2, LoopKind::unrolled, step_, body, ir::LoopRole::fragment_rows, nest_.rows);
-    return ir::for_range(at_.row_lane, run, LoopKind::lane, step_, body, ir::LoopRole::rows);
+    body = loop(at_.column_lane, sums.lane[0].extent, LoopKind::lane, body);
+    body = ir::for_range(at_.half, sums.element[1].extent, LoopKind::unrolled, step_, body,
+                         ir::LoopRole::fragment_rows, nest_.rows);
+    return ir::for_range(at_.row_lane, sums.lane[1].extent, LoopKind::lane, step_, body, ir::LoopRole::rows);
   }
 
   /// What lies beside one another in the output: runs of a row's columns, or, where these do not lie there in

@@ -49,8 +49,8 @@ class Tensorize {
         said_(program, context) {}
 
   StepResult operator()() {
-    if (std::ranges::find(tensor_instructions(), name_, &TensorInstruction::name) ==
-        tensor_instructions().end())
+    if (std::ranges::none_of(tensor_instructions(),
+                             [&](const Instruction* row) { return row->product->name == name_; }))
       return unknown_name();
     std::vector<Stmt> nests;
     find_nests(program_.body, nests);
@@ -81,11 +81,13 @@ class Tensorize {
   }
 
  private:
+  const TensorProduct& product() const { return *instruction_->product; }
+
   Reason unknown_name() const {
     std::vector<std::string_view> names;
-    for (const TensorInstruction& each : tensor_instructions())
-      if (has_instruction(context_.target, each) && !std::ranges::count(names, each.name))
-        names.push_back(each.name);
+    for (const Instruction* each : tensor_instructions())
+      if (has_instruction(context_.target, *each) && !std::ranges::count(names, each->product->name))
+        names.push_back(each->product->name);
     return {
         5,
         fmt::format("no instruction is called {}", name_),
@@ -94,8 +96,9 @@ class Tensorize {
   }
 
   bool is_of_blocks() const {
-    const TensorInstruction* found = find_tensor_instruction(name_, DType::f16);
-    return found != nullptr && found->place == TensorOperands::blocks;
+    return std::ranges::any_of(tensor_instructions(), [&](const Instruction* row) {
+      return row->product->name == name_ && row->product->place == TensorOperands::in_blocks;
+    });
   }
 
   std::optional<Reason> take_block(const ir::Chain& chain, const ir::Store& store) {
@@ -116,7 +119,7 @@ class Tensorize {
 
   std::optional<Reason> check_streams() const {
     if (context_.target.has(Capability::asynchronous_copies) &&
-        instruction_->place == TensorOperands::registers && instruction_->k == 16)
+        product().place == TensorOperands::in_registers && product().k == 16)
       return std::nullopt;
     return Reason{12,
                   fmt::format("{} on {}", name_, context_.target.name),
@@ -147,11 +150,11 @@ class Tensorize {
                     "a target that the simulator alone has: sm_70_swmma",
                     {}};
     if (!has_instruction(target, *instruction_))
-      return Reason{6,
-                    fmt::format("{} has no {}", target.name, name_),
-                    fmt::format("a target from sm_{}{} on", instruction_->lowest_sm,
-                                instruction_->only_that_sm ? "a" : ""),
-                    {}};
+      return Reason{
+          6,
+          fmt::format("{} has no {}", target.name, name_),
+          fmt::format("a target from sm_{}{} on", instruction_->lowest_sm, instruction_->needs ? "a" : ""),
+          {}};
     return check_slots();
   }
 
@@ -159,12 +162,12 @@ class Tensorize {
   std::optional<Reason> check_promotion() const {
     if (!promotes_) return std::nullopt;
     constexpr int broken = 14;
-    if (instruction_->sums() != DType::f32)
+    if (product().sum.type != DType::f32)
       return Reason{broken,
-                    fmt::format("{} sums {} exactly", name_, name_of(instruction_->operands)),
+                    fmt::format("{} sums {} exactly", name_, name_of(product().operands())),
                     written("tensorize", {name_}),
                     {}};
-    if (instruction_->place == TensorOperands::blocks || !of_stream_.empty())
+    if (product().place == TensorOperands::in_blocks || !of_stream_.empty())
       return Reason{broken,
                     fmt::format("{} of weights in {}", name_, context_.weights->format().text()),
                     written("tensorize", {name_}),
@@ -172,11 +175,9 @@ class Tensorize {
     return std::nullopt;
   }
 
-  static bool has_instruction(const Target& target, const TensorInstruction& instruction) {
-    if (instruction.lowest_sm == simulated_only) return is_simulated_only(target);
-    return target.is_gpu() && target.sm >= instruction.lowest_sm &&
-           (!instruction.only_that_sm ||
-            (target.architecture_specific && target.sm == instruction.lowest_sm));
+  static bool has_instruction(const Target& target, const Instruction& row) {
+    if (row.lowest_sm == simulated_only) return is_simulated_only(target);
+    return target.is_gpu() && target.sm >= row.lowest_sm && (!row.needs || target.has(*row.needs));
   }
 
   /// It has a name that there is, and not for these factors.
@@ -193,14 +194,15 @@ class Tensorize {
   std::string accepted_types() const {
     const DType type = nest_.left.buffer->dtype;
     std::vector<std::string_view> types, names;
-    const TensorInstruction* newer = nullptr;
-    for (const TensorInstruction& each : tensor_instructions()) {
-      if (has_instruction(context_.target, each)) {
-        if (each.name == name_) types.push_back(name_of(each.operands));
-        if (each.operands == DType::f16) names.push_back(each.name);
-      } else if (each.operands == type && each.lowest_sm != simulated_only &&
-                 (newer == nullptr || each.lowest_sm < newer->lowest_sm)) {
-        newer = &each;
+    const Instruction* newer = nullptr;
+    for (const Instruction* each : tensor_instructions()) {
+      const TensorProduct& product = *each->product;
+      if (has_instruction(context_.target, *each)) {
+        if (product.name == name_) types.push_back(name_of(product.operands()));
+        if (product.operands() == DType::f16) names.push_back(product.name);
+      } else if (product.operands() == type && each->lowest_sm != simulated_only &&
+                 (newer == nullptr || each->lowest_sm < newer->lowest_sm)) {
+        newer = each;
       }
     }
     const auto operands_of = [](std::string_view of) {
@@ -211,15 +213,16 @@ class Tensorize {
     if (types.empty() && !names.empty()) accepted = fmt::format("{}, of f16", fmt::join(names, ", "));
     if (!accepted.empty()) accepted += operands_of(types.empty() ? "f16" : types.front());
     if (newer != nullptr && type == nest_.right.buffer->dtype)
-      accepted += fmt::format("{}a target from sm_{} on, which has {} for {}",
-                              accepted.empty() ? "" : "; or ", newer->lowest_sm, newer->name, name_of(type));
+      accepted +=
+          fmt::format("{}a target from sm_{} on, which has {} for {}", accepted.empty() ? "" : "; or ",
+                      newer->lowest_sm, newer->product->name, name_of(type));
     return accepted.empty() ? "a GPU target, and factors of f16, bf16, or from sm_89 on e4m3 or e5m2"
                             : accepted;
   }
 
   /// Sparse tensor cores take two of four, with codes of 16 rows from the first one on; others take all.
   std::optional<Reason> check_slots() const {
-    if (nest_.slot.defined() != instruction_->two_of_four)
+    if (nest_.slot.defined() != product().two_of_four())
       return Reason{11,
                     nest_.slot.defined() ? "a row keeps two of four slots" : "a row keeps every place",
                     fmt::format("an instruction {} of four",
@@ -250,21 +253,21 @@ class Tensorize {
                     fmt::format("a multiple of {}", size), loop.name};
     };
     for (const auto& refused :
-         {fits(nest_.rows, instruction_->m), fits(nest_.columns, instruction_->n),
-          fits(nest_.depth, instruction_->two_of_four ? slots_of_words / 2 : instruction_->k)}) {
+         {fits(nest_.rows, product().m), fits(nest_.columns, product().n),
+          fits(nest_.depth, product().two_of_four() ? slots_of_words / 2 : product().k)}) {
       if (refused) return refused;
     }
     if (stands_inside(program_.body, nest_.rows.name, nest_.columns.name))
       return Reason{8, fmt::format("{} stands inside {}", nest_.rows.name, nest_.columns.name),
                     fmt::format("reorder({}, {})", nest_.rows.name, nest_.columns.name), nest_.rows.name};
     if (auto refused = check_bytes()) return refused;
-    if (instruction_->place == TensorOperands::shared) return check_lines();
+    if (product().place == TensorOperands::in_shared) return check_lines();
     return std::nullopt;
   }
 
   /// No load transposes bytes: along k, 16 lie beside one another.
   std::optional<Reason> check_bytes() const {
-    if (!instruction_->only_by_depth()) return std::nullopt;
+    if (!product().only_by_depth()) return std::nullopt;
     const ir::Buffer& tile = *nest_.right.buffer;
     const std::string k = nest_.slot.defined()
                               ? nest_.slot.as<ir::Call>()->arguments.back().as<ir::Variable>()->name
@@ -295,13 +298,13 @@ class Tensorize {
   }
 
   ir::Program rewritten(const ir::Chain& chain, const ir::Store& store, const Stmt& nest) const {
-    const Fragments fragments{*instruction_, *ir::integer_value(nest_.rows.extent),
+    const Fragments fragments{product(), *ir::integer_value(nest_.rows.extent),
                               *ir::integer_value(nest_.columns.extent), nest_.rows.name, nest_.columns.name};
     std::vector<Expr> shape;
     for (const std::size_t i : nest_.kept) shape.push_back(store.buffer->shape[i]);
     const std::vector<Expr> more = fragments.shape();
     shape.insert(shape.end(), more.begin(), more.end());
-    const auto sum = ir::make_buffer(store.buffer->name, instruction_->sums(), ir::Scope::registers,
+    const auto sum = ir::make_buffer(store.buffer->name, product().sum.type, ir::Scope::registers,
                                      ir::Access::read_write, std::move(shape));
     const auto place = [&](const std::vector<Expr>& indices, const std::vector<Expr>& fragment) {
       std::vector<Expr> result;
@@ -348,7 +351,7 @@ class Tensorize {
   Stmt promoted(const ir::Chain& chain, const ir::Store& store, const Fragments& all,
                 const ir::BufferRef& sum, const SumOf& sum_of) const {
     Fragments some = all;
-    if (instruction_->place == TensorOperands::shared) some.columns = instruction_->n;
+    if (product().place == TensorOperands::in_shared) some.columns = product().n;
     const Expr number = ir::variable(nest_.columns.name + ".promoted");
     const auto part = ir::make_buffer(sum->name + ".part", sum->dtype, ir::Scope::registers,
                                       ir::Access::read_write, some.shape());
@@ -357,7 +360,7 @@ class Tensorize {
     };
     const std::vector<Expr> own = some.place_in_loops();
     std::vector<Expr> of_all = own;
-    of_all[1] = number * (some.columns / instruction_->n) + own[1];
+    of_all[1] = number * (some.columns / product().n) + own[1];
     ir::For columns = nest_.columns;
     columns.begin = number * some.columns;
     columns.extent = some.columns;
@@ -416,7 +419,7 @@ class Tensorize {
     for (const ir::For* loop : loops)
       meaning = ir::for_range(of_tile[loop->name], loop->extent, LoopKind::serial, context_.step, meaning,
                               loop->role, loop->name);
-    return ir::tensor_operation({std::string(instruction_->executed), meaning, context_.step});
+    return ir::tensor_operation({std::string(instruction_->name), meaning, context_.step});
   }
 
   static Stmt in_loops_of_threads(const ir::Chain& chain, const Stmt& operation) {
@@ -432,7 +435,7 @@ class Tensorize {
   RefusedNest said_;
   TensorNest nest_;
   std::vector<ir::For> of_stream_;  ///< steps and groups, which weights in streams have
-  const TensorInstruction* instruction_ = nullptr;
+  const Instruction* instruction_ = nullptr;
 };
 
 StepResult apply_tensorize(const ir::Program& program, const StepArguments& arguments,

@@ -1,15 +1,12 @@
 // swmma: the sparse tensor core of HB-ELL, which multiplies a 16 x 16 block of f16 with few values in each
-// row (scheduler/hardware/swmma_instructions.h). How the fragments lie:
-//   A        lane l has PW / 2 values of row l / 2, from place PW / 2 * (l % 2) on, two a register
-//   offsets  of these values, a byte each in one register: the columns of the block that they stand in
-//   B        lane l has the eight values of row l / 2 from column 8 * (l % 2) on, two a register
-//   sums     register 4 e + 2 h + p of lane l is that of row l / 4 + 8 h, column 8 e + 2 (l % 4) + p
+// row. Operands lie as the rows of the instruction table say (scheduler/hardware/instructions/swmma.h). The
+// offsets of a lane's values, a byte each in one register, are the columns of the block that they stand in.
 #include <fmt/format.h>
 #include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/execute/matrix_multiply.h>
 #include <weft/backends/simulator/execute/matrix_numbers.h>
 #include <weft/backends/simulator/machine/warp.h>
-#include <weft/scheduler/hardware/swmma_instructions.h>
+#include <weft/scheduler/hardware/instructions/swmma.h>
 
 #include <algorithm>
 #include <array>
@@ -19,8 +16,7 @@ namespace weft::simulator {
 namespace {
 
 constexpr int size = static_cast<int>(swmma_block);
-constexpr int columns_of_lane = 8;  ///< columns of B for a lane
-constexpr int lanes_of_row = 2;
+constexpr int columns_of_lane = swmma_right.layout.elements();
 
 /// PW; the dense instruction's is 16, whatever it is called.
 int width_of(const Operation& operation) {
@@ -60,7 +56,7 @@ void load_a(Warp& warp, const Operation& operation) {
 template <int bits>
 void load_offsets(Warp& warp, const Operation& operation) {
   if (!matrix::whole_warp(warp, operation)) return;
-  const int places = width_of(operation) / lanes_of_row;
+  const int places = swmma_left(width_of(operation)).layout.elements();
   const auto bytes = static_cast<std::uint32_t>(places * bits / 8);
   const Pointers from = reach_shares(warp, operation, bytes);
   auto* const to = warp.result<std::uint32_t>(operation, 0);
@@ -90,7 +86,7 @@ void load_b(Warp& warp, const Operation& operation) {
       columns_of_lane * 2;  // bytes of one access are a power of two that divides all of it
   for (int lane = 0; lane < lanes; ++lane) {
     const auto at = static_cast<std::size_t>(lane);
-    const int row = lane / lanes_of_row, column = lane % lanes_of_row * columns_of_lane;
+    const auto [row, column] = swmma_right.layout.place(lane, 0);
     addresses[at] = place + static_cast<std::uint64_t>(2 * (row * stride + column));
     if (row >= rows || column >= columns) continue;
     there |= Mask{1} << lane;
@@ -121,11 +117,11 @@ void load_b(Warp& warp, const Operation& operation) {
   }
 }
 
-/// Which of a lane's registers, and which half of it, has value `place` of a row.
-double half_of(Warp& warp, const Operation& operation, std::size_t first, int lane, int place) {
+/// An element of a lane's registers from `first` on.
+double half_of(Warp& warp, const Operation& operation, std::size_t first, int lane, int element) {
   const std::uint32_t word =
-      warp.source<std::uint32_t>(operation, first + static_cast<std::size_t>(place / 2))[lane];
-  return matrix::half_value(word >> 16 * (place % 2) & 0xFFFFU);
+      warp.source<std::uint32_t>(operation, first + static_cast<std::size_t>(element / 2))[lane];
+  return matrix::half_value(word >> 16 * (element % 2) & 0xFFFFU);
 }
 
 /// The stored values of a row, and the columns of the block that they stand in.
@@ -147,21 +143,26 @@ void check_offsets(Warp& warp, const Operation& operation, int row, const Stored
   }
 }
 
-StoredRow read_a(Warp& warp, const Operation& operation, int row) {
-  const int width = width_of(operation), of_lane = width / lanes_of_row;
+std::array<StoredRow, size> read_a(Warp& warp, const Operation& operation) {
+  const Layout layout = swmma_left(width_of(operation)).layout;
   const std::size_t first = operation.results, at_offsets = operation.count - 1U;
-  const bool is_sparse = is_sparse_width(width);
-  StoredRow stored;
-  for (int place = 0; place < width; ++place) {
-    const int lane = row * lanes_of_row + place / of_lane, own = place % of_lane;
-    const auto at = static_cast<std::size_t>(place);
-    stored.values[at] = half_of(warp, operation, first, lane, own);
-    stored.columns[at] = is_sparse
-                             ? warp.source<std::uint32_t>(operation, at_offsets)[lane] >> 8 * own & 0xFFU
-                             : static_cast<std::uint32_t>(place);
+  const bool is_sparse = is_sparse_width(width_of(operation));
+  std::array<StoredRow, size> rows;
+  for (int lane = 0; lane < lanes; ++lane) {
+    for (int i = 0; i < layout.elements(); ++i) {
+      const auto [row, place] = layout.place(lane, i);
+      StoredRow& stored = rows.at(static_cast<std::size_t>(row));
+      const auto at = static_cast<std::size_t>(place);
+      stored.values.at(at) = half_of(warp, operation, first, lane, i);
+      stored.columns.at(at) = is_sparse
+                                  ? warp.source<std::uint32_t>(operation, at_offsets)[lane] >> 8 * i & 0xFFU
+                                  : static_cast<std::uint32_t>(place);
+    }
   }
-  if (is_sparse) check_offsets(warp, operation, row, stored);
-  return stored;
+  if (!is_sparse) return rows;
+  for (int row = 0; row < size; ++row)
+    check_offsets(warp, operation, row, rows.at(static_cast<std::size_t>(row)));
+  return rows;
 }
 
 /// Operands: sums, A, B, sums, and offsets where A is sparse. Every stored value is multiplied, zeros too,
@@ -170,27 +171,26 @@ StoredRow read_a(Warp& warp, const Operation& operation, int row) {
 void multiply(Warp& warp, const Operation& operation) {
   if (!matrix::whole_warp(warp, operation)) return;
   const int width = width_of(operation);
-  const std::size_t first_b = operation.results + static_cast<std::size_t>(swmma_registers_of_a(width));
-  const std::size_t first_c = first_b + swmma_registers_of_b;
-  std::array<StoredRow, size> a;
-  std::array<std::array<double, size>, size> b;
-  for (int row = 0; row < size; ++row) {
-    const auto at = static_cast<std::size_t>(row);
-    a[at] = read_a(warp, operation, row);
-    for (int column = 0; column < size; ++column)
-      b[at][column] = half_of(warp, operation, first_b, row * lanes_of_row + column / columns_of_lane,
-                              column % columns_of_lane);
+  const std::size_t first_b = operation.results + static_cast<std::size_t>(swmma_left(width).registers());
+  const std::size_t first_c = first_b + static_cast<std::size_t>(swmma_right.registers());
+  const std::array<StoredRow, size> a = read_a(warp, operation);
+  std::array<double, std::size_t{size} * size> b;
+  for (int lane = 0; lane < lanes; ++lane) {
+    for (int i = 0; i < columns_of_lane; ++i) {
+      const auto [row, column] = swmma_right.layout.place(lane, i);
+      b.at(static_cast<std::size_t>(row * size + column)) = half_of(warp, operation, first_b, lane, i);
+    }
   }
   for (std::size_t i = 0; i < operation.results; ++i) {
     const auto* const from = warp.source<float>(operation, first_c + i);
     auto* const to = warp.result<float>(operation, i);
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const StoredRow& row = a[lane / 4 + i / 2 % 2 * 8];
-      const std::size_t column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const auto at = swmma_sums.layout.place(lane, static_cast<int>(i));
+      const StoredRow& row = a.at(static_cast<std::size_t>(at.row));
       double sum = static_cast<double>(from[lane]);
       for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k) {
         if (k > 0 && row.columns[k] == row.columns[k - 1]) continue;
-        sum += row.values[k] * b[row.columns[k] % size][column];
+        sum += row.values[k] * b[row.columns[k] % size * size + static_cast<std::size_t>(at.column)];
       }
       const std::uint32_t bits = matrix::single_bits(sum);
       std::memcpy(to + lane, &bits, sizeof bits);

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/instructions/swmma.h>
 #include <weft/scheduler/hardware/simulated_target.h>
-#include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>

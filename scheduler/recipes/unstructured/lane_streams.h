@@ -4,7 +4,7 @@
 
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/device.h>
-#include <weft/scheduler/hardware/stream_instructions.h>
+#include <weft/scheduler/hardware/instructions/streams.h>
 #include <weft/scheduler/passes/stream_products.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>

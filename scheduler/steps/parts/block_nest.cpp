@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
-#include <weft/scheduler/hardware/swmma_instructions.h>
+#include <weft/scheduler/hardware/instructions/swmma.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/formats/lane_streams.h>
-#include <weft/scheduler/hardware/stream_instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/instructions/streams.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/stored_nest.h>

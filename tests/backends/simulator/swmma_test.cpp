@@ -9,7 +9,7 @@
 #include <weft/dsl/dtype.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
-#include <weft/scheduler/hardware/swmma_instructions.h>
+#include <weft/scheduler/hardware/instructions/swmma.h>
 
 #include <algorithm>
 #include <array>
@@ -99,14 +99,14 @@ std::string registers(std::string_view prefix, int first, int count) {
 
 std::string kernel(const Operands& o) {
   std::string sums_in, sums_out;
-  for (int i = 0; i < swmma_accumulators; ++i) {
+  for (int i = 0; i < swmma_sums.registers(); ++i) {
     const int place = 4 * (i / 2 % 2 * 8 * size + i / 4 * 8 + i % 2);
     sums_in += fmt::format("  ld.global.f32 %f{}, [%l5+{}];\n", i, place);
     sums_out += fmt::format("  st.global.f32 [%l5+{}], %f{};\n", place, i);
   }
-  const int of_a = swmma_registers_of_a(o.width);
+  const int of_a = swmma_left(o.width).registers();
   const bool is_sparse = is_sparse_width(o.width);
-  const std::string sums = registers("%f", 0, swmma_accumulators);
+  const std::string sums = registers("%f", 0, swmma_sums.registers());
   return fmt::format(R"(.version 6.0
 .target sm_70
 .address_size 64
@@ -137,8 +137,8 @@ std::string kernel(const Operands& o) {
                      is_sparse ? fmt::format("  swmma.load.offset.{}{} {{%r10}}, [%l2];\n", o.width,
                                              o.bits == 4 ? ".b4" : "")
                                : "",
-                     registers("%r", 4, swmma_registers_of_b), o.stride, o.rows, o.columns, o.width, sums,
-                     registers("%r", 0, of_a), registers("%r", 4, swmma_registers_of_b), sums,
+                     registers("%r", 4, swmma_right.registers()), o.stride, o.rows, o.columns, o.width, sums,
+                     registers("%r", 0, of_a), registers("%r", 4, swmma_right.registers()), sums,
                      is_sparse ? ", {%r10}" : "", sums_out);
 }
 

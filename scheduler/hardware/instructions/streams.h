@@ -2,10 +2,8 @@
 // instruction table.
 #pragma once
 
-#include <weft/scheduler/hardware/instructions.h>
-
 #include <cstdint>
-#include <vector>
+#include <string_view>
 
 namespace weft {
 
@@ -19,10 +17,5 @@ inline constexpr std::string_view shared_address = "shared_address", load_16_byt
 /// Elements between the rows of the tile from which lanes load so, whose rows are whole lines of 128 bytes:
 /// four lanes read half a line of a row, and the next four of the next row meet them in no bank.
 inline constexpr std::int64_t stream_rows_apart = 32;
-/// Of a number of each lane.
-inline constexpr std::string_view warp_maximum = "warp_maximum", warp_minimum = "warp_minimum";
-
-/// The rows, added to the table by effect_instructions().
-std::vector<Instruction> stream_instructions();
 
 }  // namespace weft

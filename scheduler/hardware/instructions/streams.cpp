@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <weft/formats/lane_streams.h>
-#include <weft/scheduler/hardware/instruction_texts.h>
-#include <weft/scheduler/hardware/stream_instructions.h>
+#include <weft/scheduler/hardware/instructions/family.h>
+#include <weft/scheduler/hardware/instructions/streams.h>
 
 #include <array>
 #include <string>
 
-namespace weft {
+namespace weft::families {
 namespace {
 
 constexpr std::array registers{"a", "b", "c", "d"};
@@ -56,21 +56,13 @@ Instruction elements() {
                 registers_of_tile);
 }
 
-Instruction of_warp(std::string_view name, const char* what) {
-  return effect(name, 80, {DType::i32}, fmt::format("redux.sync.{}.s32 $0, $1, 0xffffffff;", what),
-                DType::i32, 1);
-}
-
 }  // namespace
 
-std::vector<Instruction> stream_instructions() {
+Rows streams() {
   using enum DType;
-  return {pairs(),
-          elements(),
-          effect(shared_address, 0, {i32}, "mov.b32 $0, $1;", i32, 1),
-          effect(load_16_bytes, 0, {i32}, "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];", i32, registers_of_tile),
-          of_warp(warp_maximum, "max"),
-          of_warp(warp_minimum, "min")};
+  return {
+      pairs(), elements(), effect(shared_address, 0, {i32}, "mov.b32 $0, $1;", i32, 1),
+      effect(load_16_bytes, 0, {i32}, "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];", i32, registers_of_tile)};
 }
 
-}  // namespace weft
+}  // namespace weft::families

@@ -7,7 +7,7 @@
 
 #include <array>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace weft {
 
@@ -20,20 +20,20 @@ constexpr bool is_sparse_width(int width) {
   return width <= 8;
 }
 
-/// Registers of a lane.
-constexpr int swmma_registers_of_a(int width) {
-  return is_sparse_width(width) ? width / 4 : 4;
+/// A block's values, its offsets, which share one register of a lane, and the tile below the block: two lanes
+/// share a row.
+constexpr Layout swmma_layout(int in_row) {
+  return {.lane = {over_columns(2, in_row / 2), over_rows(16, 1)}, .element = {over_columns(in_row / 2, 1)}};
 }
-constexpr int swmma_registers_of_b = 4;
-constexpr int swmma_accumulators = 8;
+constexpr TensorOperand swmma_left(int width) {
+  return {DType::f16, swmma_layout(is_sparse_width(width) ? width : static_cast<int>(swmma_block))};
+}
+inline constexpr TensorOperand swmma_right = swmma_left(16), swmma_sums{DType::f32, layout_of_sums(16)};
 
 /// Names of the rows: "swmma_load_a_4", "swmma_load_offset_4", "swmma_load_b", "swmma_mma_4".
 std::string swmma_load_a(int width);
 std::string swmma_load_offset(int width, int bits = 8);  ///< loads of an offset in memory, 8 or 4
 std::string swmma_mma(int width);
 inline constexpr std::string_view swmma_load_b = "swmma_load_b";
-
-/// The rows, added to the table by effect_instructions().
-std::vector<Instruction> swmma_instructions();
 
 }  // namespace weft

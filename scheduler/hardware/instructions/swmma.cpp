@@ -1,8 +1,9 @@
 #include <fmt/format.h>
-#include <weft/scheduler/hardware/instruction_texts.h>
-#include <weft/scheduler/hardware/swmma_instructions.h>
+#include <weft/scheduler/hardware/instructions/family.h>
+#include <weft/scheduler/hardware/instructions/swmma.h>
 
 namespace weft {
+namespace families {
 namespace {
 
 // What Volta does: eight tensor cores of a multiprocessor multiply 4x4x4 a clock each, so 16x16x16 takes 8
@@ -19,7 +20,7 @@ constexpr double registers_a_clock = 2;
 /// Clocks of all tensor cores of a multiprocessor.
 double clocks_of(int width) {
   if (!is_sparse_width(width)) return dense_clocks;
-  const double selection = swmma_registers_of_b / registers_a_clock / schedulers;
+  const double selection = swmma_right.registers() / registers_a_clock / schedulers;
   return dense_clocks * width / static_cast<double>(swmma_block) + selection;
 }
 
@@ -34,9 +35,9 @@ Instruction load(std::string name, const std::string& opcode, int results) {
 }
 
 Instruction multiply(int width) {
-  const int left = swmma_registers_of_a(width), right = swmma_registers_of_b;
+  const int left = swmma_left(width).registers(), right = swmma_right.registers();
   const int offsets = is_sparse_width(width) ? 1 : 0;
-  const int sums = swmma_accumulators;
+  const int sums = swmma_sums.registers();
   std::string text = fmt::format("swmma.mma.f32.f32.{} {}, {}, {}, {}", width, numbered(0, sums),
                                  numbered(sums, left), numbered(sums + left, right), numbered(0, sums));
   if (offsets > 0) text += ", " + numbered(sums + left + right, offsets);
@@ -47,10 +48,43 @@ Instruction multiply(int width) {
   made.only_registers = true;
   made.clocks = clocks_of(width);
   made.latency = fill_latency + schedulers * made.clocks;
+  // What stands for all of them.
+  if (width == swmma_block)
+    made.product = {.name = "swmma_m16n16k16",
+                    .m = 16,
+                    .n = 16,
+                    .k = 16,
+                    .place = TensorOperands::in_blocks,
+                    .left = swmma_left(width),
+                    .right = swmma_right,
+                    .sum = swmma_sums};
   return made;
 }
 
 }  // namespace
+
+Rows block_products() {
+  using enum DType;
+  Rows rows;
+  for (const int width : swmma_widths) {
+    rows.push_back(
+        load(swmma_load_a(width), fmt::format("swmma.load.a.{}", width), swmma_left(width).registers()));
+    if (is_sparse_width(width)) {
+      const std::string opcode = fmt::format("swmma.load.offset.{}", width);
+      rows.push_back(load(swmma_load_offset(width), opcode, 1));
+      rows.push_back(load(swmma_load_offset(width, 4), opcode + ".b4", 1));
+    }
+    rows.push_back(multiply(width));
+  }
+  const int right = swmma_right.registers();
+  // The place, elements between rows, rows and columns that there are.
+  rows.push_back(row(std::string(swmma_load_b), i32, right, {i64, i32, i32, i32},
+                     fmt::format("swmma.load.b {}, [${}], ${}, ${}, ${};", numbered(0, right), right,
+                                 right + 1, right + 2, right + 3)));
+  return rows;
+}
+
+}  // namespace families
 
 std::string swmma_load_a(int width) {
   return fmt::format("swmma_load_a_{}", width);
@@ -60,27 +94,6 @@ std::string swmma_load_offset(int width, int bits) {
 }
 std::string swmma_mma(int width) {
   return fmt::format("swmma_mma_{}", width);
-}
-
-std::vector<Instruction> swmma_instructions() {
-  using enum DType;
-  std::vector<Instruction> rows;
-  for (const int width : swmma_widths) {
-    rows.push_back(
-        load(swmma_load_a(width), fmt::format("swmma.load.a.{}", width), swmma_registers_of_a(width)));
-    if (is_sparse_width(width)) {
-      const std::string opcode = fmt::format("swmma.load.offset.{}", width);
-      rows.push_back(load(swmma_load_offset(width), opcode, 1));
-      rows.push_back(load(swmma_load_offset(width, 4), opcode + ".b4", 1));
-    }
-    rows.push_back(multiply(width));
-  }
-  const int right = swmma_registers_of_b;
-  // The place, elements between rows, rows and columns that there are.
-  rows.push_back(row(std::string(swmma_load_b), i32, right, {i64, i32, i32, i32},
-                     fmt::format("swmma.load.b {}, [${}], ${}, ${}, ${};", numbered(0, right), right,
-                                 right + 1, right + 2, right + 3)));
-  return rows;
 }
 
 }  // namespace weft
