@@ -2,6 +2,7 @@
 // on the loader's path when this runs: operands, own weights, verification and timing as on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <weft/search/measure/plug_in_contestant.h>
 #include <weft/search/measure/report.h>
 #include <weft/search/measure/vendor_contestants.h>
 
@@ -83,6 +84,32 @@ TEST_F(FakeVendor, ConvolutionsOfEveryLayoutGroupAndDilation) {
     const bool innermost = suite.problems.front().layout == ImageLayout::chwn;
     EXPECT_EQ(dense->name, innermost ? "cuDNN f16 of nchw images (no library takes chwn)" : "cuDNN f32");
   }
+}
+
+Entry entry_of_plug_in(const std::string& name) {
+  const Suite suite = parse_suite(
+      R"({"suite": "s", "dtype": "f32", "sparsity": [0.8], "problems": [{"M": 9, "K": 8, "N": 7}]})",
+      "s.json");
+  const Device device = Device::cuda();
+  const std::vector<PlugIn> brought =
+      plug_ins({std::string(WEFT_PLUG_INS) + "/" + name}, device, suite.dtype);
+  return measure(suite, cases_of(suite).front(), {}, device, {brought.front().contestant}, {3, 1})
+      .entries.front();
+}
+
+TEST(PlugInOnADevice, IsTimedAsAGraph) {
+  const Entry entry = entry_of_plug_in("right");
+  EXPECT_TRUE(entry.timed()) << entry.reason;
+  EXPECT_EQ(entry.timing.method, "graph");
+  EXPECT_GT(entry.timing.median, 0);
+}
+
+/// Whose launches are in no graph would have the time of an empty one.
+TEST(PlugInOnADevice, WorkBesideTheStreamHasNoTime) {
+  const Entry entry = entry_of_plug_in("beside_the_stream");
+  EXPECT_FALSE(entry.timed());
+  EXPECT_TRUE(entry.wrong);
+  EXPECT_THAT(entry.reason, ::testing::AllOf(HasSubstr("as it was timed"), HasSubstr("not a number")));
 }
 
 }  // namespace
