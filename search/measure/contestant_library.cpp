@@ -178,10 +178,8 @@ void ContestantLibrary::launch(void* prepared, void* stream) const {
 }
 
 void ContestantLibrary::release(void* prepared) const noexcept {
-  try {
-    guarded(name_, "weft_contestant_release", [&] { release_(prepared); });
-  } catch (const RuntimeError&) {  // nothing that was measured depends on it
-  }
+  const RunningCall running(name_.c_str(), "weft_contestant_release");
+  release_(prepared);
 }
 
 }  // namespace weft

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "definition_contestant.h"
+
 namespace weft {
 namespace {
 
@@ -102,6 +104,21 @@ TEST(PlugInOnADevice, IsTimedAsAGraph) {
   EXPECT_TRUE(entry.timed()) << entry.reason;
   EXPECT_EQ(entry.timing.method, "graph");
   EXPECT_GT(entry.timing.median, 0);
+}
+
+/// Of a product of which a sample of columns is compared with f64, the others with a result that is trusted.
+TEST(PlugInOnADevice, NobodyIsComparedWithItsResult) {
+  const Suite suite = parse_suite(
+      R"({"suite": "s", "dtype": "f32", "sparsity": [0.5], "problems": [{"M": 64, "K": 2048, "N": 1024}]})",
+      "s.json");
+  Contestant own{"own", ContestantKind::plug_in}, library{"library", ContestantKind::dense};
+  own.variants.push_back(by_definition([](Array& c) { c.set(1, 1e6); }));
+  library.variants.push_back(by_definition());
+  const CaseResult result =
+      measure(suite, cases_of(suite).front(), {}, Device::cuda(), {own, library}, {3, 1});
+  EXPECT_FALSE(result.entries[0].timed());
+  EXPECT_TRUE(result.entries[1].timed()) << result.entries[1].reason;
+  EXPECT_TRUE(result.entries[1].check.passed);
 }
 
 /// Whose launches are in no graph would have the time of an empty one.

@@ -114,6 +114,32 @@ TEST(PlugIn, WhatItDoesNotTakeItSays) {
                  "it does not take the problem: filters of one pixel over one image alone");
 }
 
+TEST(PlugIn, IsToldTheWholeProblem) {
+  const auto told = [](const char* text) { return entry_of("told", {1, 1}, text).reason; };
+  EXPECT_THAT(
+      told(products_of_f32),
+      HasSubstr(
+          "device -1, f32 to f32, 30 x 50 x 17, 150 stored, groups of 0 rows of 0, blocks of 0, 0 images"));
+  EXPECT_THAT(told(R"({"suite": "p", "dtype": "f16", "patterns": ["16:2:8"],
+                       "problems": [{"M": 32, "K": 16, "N": 8}]})"),
+              HasSubstr("f16 to f16, 32 x 16 x 8, 128 stored, groups of 16 rows of 8, blocks of 0"));
+  EXPECT_THAT(told(R"({"suite": "v", "dtype": "f16", "sparsity": [0.5], "V": [16],
+                       "problems": [{"M": 32, "K": 16, "N": 8}]})"),
+              HasSubstr("256 stored, groups of 16 rows of 0"));
+  EXPECT_THAT(
+      told(R"({"suite": "c", "dtype": "f32", "sparsity": [0.5], "batch": [3], "problems": [
+                       {"C": 8, "F": 6, "H": 9, "W": 7, "R": 3, "S": 1, "stride": 2, "groups": 2}]})"),
+      HasSubstr("6 x 12 x 60, 36 stored, groups of 0 rows of 0, blocks of 0, 3 images 8 -> 6 in 2 groups, "
+                "9x7 by 3x1, pad 1x0, stride 2x2, dilation 1x1: 5x4"));
+}
+
+/// Which prepare() of the library looks at.
+TEST(PlugIn, RowsComeWithTheOrderOfTheirGroups) {
+  const Entry entry = entry_of("right", {3, 1}, R"({"suite": "v", "dtype": "f32", "sparsity": [0.5], "V": [8],
+                                                    "problems": [{"M": 30, "K": 16, "N": 9}]})");
+  EXPECT_TRUE(entry.timed()) << entry.reason;
+}
+
 TEST(PlugIn, CallsThatFailAreReasons) {
   EXPECT_EQ(entry_of("failing").reason, "weft_contestant_prepare failed with 42: no kernel of 7 warps");
   EXPECT_EQ(entry_of("silent").reason, "weft_contestant_launch failed with 5: it does not say why");

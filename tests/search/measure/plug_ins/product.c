@@ -14,6 +14,7 @@ enum behaviour {
   lazy,
   tired,
   refusing,
+  told,
   failing,
   failing_later,
   silent,
@@ -51,9 +52,23 @@ const struct weft_contestant_description* weft_contestant_describe(void) {
   return &description;
 }
 
+static int told_problem(const struct weft_contestant_problem* p, char* why, size_t why_bytes) {
+  const struct weft_contestant_convolution none = {0}, *c = p->convolution != NULL ? p->convolution : &none;
+  snprintf(why, why_bytes,
+           "device %d, %s to %s, %d x %d x %d, %d stored, groups of %d rows of %d, blocks of %d, %d images %d -> %d in %d groups, "
+           "%dx%d by %dx%d, pad %dx%d, stride %dx%d, dilation %dx%d: %dx%d",
+           (int)p->device, p->element, p->result, (int)p->rows, (int)p->inner, (int)p->columns, (int)p->stored,
+           (int)p->group_rows, (int)p->group_of, (int)p->block, (int)c->images, (int)c->channels, (int)c->filters,
+           (int)c->groups, (int)c->image[0], (int)c->image[1], (int)c->filter[0], (int)c->filter[1], (int)c->pad[0],
+           (int)c->pad[1], (int)c->stride[0], (int)c->stride[1], (int)c->dilation[0], (int)c->dilation[1],
+           (int)c->output[0], (int)c->output[1]);
+  return 1;
+}
+
 int weft_contestant_takes(const struct weft_contestant_problem* problem, struct weft_contestant_wishes* wishes,
                           char* why, size_t why_bytes) {
   if (behaviour == refusing) return refused("only on\n a Tuesday", why, why_bytes);
+  if (behaviour == told) return told_problem(problem, why, why_bytes);
   if (strcmp(problem->element, "f32") != 0 || strcmp(problem->result, "f32") != 0 || *problem->after_sum != '\0')
     return refused("it multiplies f32 alone", why, why_bytes);
   if (problem->convolution != NULL) {
@@ -71,11 +86,27 @@ static void* copied(const void* from, size_t bytes) {
   return to;
 }
 
+/* Whether the rows of each group keep the same columns; without groups there is no order. */
+static int has_groups(const struct weft_contestant_problem* p, const struct weft_contestant_operands* o) {
+  if (p->group_rows == 0) return o->row_order == NULL;
+  if (o->row_order == NULL) return 0;
+  for (int64_t i = 0; i < p->rows; ++i) {
+    const int32_t row = o->row_order[i], first = o->row_order[i / p->group_rows * p->group_rows];
+    const int64_t kept = o->row_begin[row + 1] - o->row_begin[row];
+    if (kept != o->row_begin[first + 1] - o->row_begin[first]) return 0;
+    if (memcmp(o->column + o->row_begin[row], o->column + o->row_begin[first], (size_t)kept * sizeof(int32_t)) != 0)
+      return 0;
+  }
+  return 1;
+}
+
 int weft_contestant_prepare(const struct weft_contestant_problem* problem,
                             const struct weft_contestant_operands* operands, void** prepared, char* why,
                             size_t why_bytes) {
   const size_t stored = (size_t)problem->stored;
-  struct product* product = calloc(1, sizeof *product);
+  struct product* product;
+  if (!has_groups(problem, operands)) return refused("rows of a group differ", why, why_bytes);
+  product = calloc(1, sizeof *product);
   if (behaviour == failing || product == NULL) {
     free(product);
     snprintf(why, why_bytes, "no kernel of 7 warps");
