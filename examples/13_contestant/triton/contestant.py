@@ -5,9 +5,9 @@ python_contestant.c asks this module for `name` and, where they are there, `vers
     takes(problem)               a dictionary of wishes, or a sentence that says why not
     prepare(problem, operands)   a function launch(stream); nothing of this is timed
 
-It needs PyTorch and Triton. Launches are recorded as a CUDA graph, so launch() must not wait, allocate or compile. With
-TRITON_INTERPRET=1 in the environment Triton interprets the kernel on the processor: its results are checked without a GPU,
-and its times say nothing.
+It needs PyTorch and Triton. Launches are recorded as a CUDA graph, so launch() must not wait, allocate or compile.
+With TRITON_INTERPRET=1 in the environment Triton interprets the kernel on the processor: its results are checked
+without a GPU, and its times say nothing.
 """
 
 import ctypes

@@ -1,5 +1,6 @@
-/* A contestant that multiplies f32 on a processor, right or in one of the ways in which one can be wrong: BEHAVIOUR. On a CUDA
-   device, which is one of tests whose memory the host has, it gives the work to the stream as a function of the host's. */
+/* A contestant that multiplies f32 on a processor, right or in one of the ways in which one can be wrong:
+   BEHAVIOUR. On a CUDA device, which is one of tests whose memory the host has, it gives the work to the
+   stream as a function of the host's. */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -55,25 +56,28 @@ const struct weft_contestant_description* weft_contestant_describe(void) {
 static int told_problem(const struct weft_contestant_problem* p, char* why, size_t why_bytes) {
   const struct weft_contestant_convolution none = {0}, *c = p->convolution != NULL ? p->convolution : &none;
   snprintf(why, why_bytes,
-           "device %d, %s to %s, %d x %d x %d, %d stored, groups of %d rows of %d, blocks of %d, %d images %d -> %d in %d groups, "
+           "device %d, %s to %s, %d x %d x %d, %d stored, groups of %d rows of %d, blocks of %d, %d images "
+           "%d -> %d in %d groups, "
            "%dx%d by %dx%d, pad %dx%d, stride %dx%d, dilation %dx%d: %dx%d",
-           (int)p->device, p->element, p->result, (int)p->rows, (int)p->inner, (int)p->columns, (int)p->stored,
-           (int)p->group_rows, (int)p->group_of, (int)p->block, (int)c->images, (int)c->channels, (int)c->filters,
-           (int)c->groups, (int)c->image[0], (int)c->image[1], (int)c->filter[0], (int)c->filter[1], (int)c->pad[0],
-           (int)c->pad[1], (int)c->stride[0], (int)c->stride[1], (int)c->dilation[0], (int)c->dilation[1],
-           (int)c->output[0], (int)c->output[1]);
+           (int)p->device, p->element, p->result, (int)p->rows, (int)p->inner, (int)p->columns,
+           (int)p->stored, (int)p->group_rows, (int)p->group_of, (int)p->block, (int)c->images,
+           (int)c->channels, (int)c->filters, (int)c->groups, (int)c->image[0], (int)c->image[1],
+           (int)c->filter[0], (int)c->filter[1], (int)c->pad[0], (int)c->pad[1], (int)c->stride[0],
+           (int)c->stride[1], (int)c->dilation[0], (int)c->dilation[1], (int)c->output[0], (int)c->output[1]);
   return 1;
 }
 
-int weft_contestant_takes(const struct weft_contestant_problem* problem, struct weft_contestant_wishes* wishes,
-                          char* why, size_t why_bytes) {
+int weft_contestant_takes(const struct weft_contestant_problem* problem,
+                          struct weft_contestant_wishes* wishes, char* why, size_t why_bytes) {
   if (behaviour == refusing) return refused("only on\n a Tuesday", why, why_bytes);
   if (behaviour == told) return told_problem(problem, why, why_bytes);
-  if (strcmp(problem->element, "f32") != 0 || strcmp(problem->result, "f32") != 0 || *problem->after_sum != '\0')
+  if (strcmp(problem->element, "f32") != 0 || strcmp(problem->result, "f32") != 0 ||
+      *problem->after_sum != '\0')
     return refused("it multiplies f32 alone", why, why_bytes);
   if (problem->convolution != NULL) {
     const struct weft_contestant_convolution* c = problem->convolution;
-    if (c->filter[0] * c->filter[1] != 1 || c->stride[0] * c->stride[1] != 1 || c->groups != 1 || c->images != 1)
+    if (c->filter[0] * c->filter[1] != 1 || c->stride[0] * c->stride[1] != 1 || c->groups != 1 ||
+        c->images != 1)
       return refused("filters of one pixel over one image alone", why, why_bytes);
   }
   wishes->x_features_last = wishes->y_features_last = wishes->dense = behaviour == features_last;
@@ -94,7 +98,8 @@ static int has_groups(const struct weft_contestant_problem* p, const struct weft
     const int32_t row = o->row_order[i], first = o->row_order[i / p->group_rows * p->group_rows];
     const int64_t kept = o->row_begin[row + 1] - o->row_begin[row];
     if (kept != o->row_begin[first + 1] - o->row_begin[first]) return 0;
-    if (memcmp(o->column + o->row_begin[row], o->column + o->row_begin[first], (size_t)kept * sizeof(int32_t)) != 0)
+    if (memcmp(o->column + o->row_begin[row], o->column + o->row_begin[first],
+               (size_t)kept * sizeof(int32_t)) != 0)
       return 0;
   }
   return 1;
@@ -156,7 +161,8 @@ static void multiply(void* prepared) {
 int weft_contestant_launch(void* prepared, void* stream, char* why, size_t why_bytes) {
   struct product* p = prepared;
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  if (behaviour == failing_later && p->launches > LAUNCHES) return refused("that is too many", why, why_bytes);
+  if (behaviour == failing_later && p->launches > LAUNCHES)
+    return refused("that is too many", why, why_bytes);
   if (behaviour == silent && p->launches > 3) return 5;
   if (stream != NULL && behaviour != beside_the_stream) {
     int (*launch)(void*, void (*)(void*), void*) = NULL;
