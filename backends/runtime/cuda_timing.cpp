@@ -150,11 +150,34 @@ class CudaTimer {
   std::optional<RecordedGraph> flush_graph_;
 };
 
+/// Streams of a library's own have nothing to do with weft's, and may be any.
+void wait_for_all_streams() {
+  struct Functions : LibraryFunctions {
+    Imported<driver::Result()> cuCtxSynchronize{*this, "cuCtxSynchronize"};
+  } functions;
+  // The driver is loaded, so this is the same one.
+  const std::string missing = SharedLibrary::open({"libcuda.so.1"}, {}).resolve(functions);
+  if (!missing.empty()) throw RuntimeError("the driver has no " + missing);
+  driver::check(functions.cuCtxSynchronize(), "waiting for the device");
+}
+
 }  // namespace
 
 std::vector<Timing> time_on_cuda(const Device& device, const std::vector<TimedLaunch>& contestants,
                                  const TimingOptions& options) {
   return timed_in_turns<CudaTimer>(device, contestants, options);
+}
+
+void launch_on_cuda_as_timed(const Device& device, const TimedLaunch& launch_once,
+                             const std::function<void()>& before) {
+  const std::shared_ptr<CudaDevice> cuda = cuda_device_of(device, "launching a kernel");
+  const ContextScope scope(*cuda);
+  Stream stream(device);
+  const RecordedGraph graph(stream, [&] { launch_once(stream); });
+  wait_for_all_streams();
+  before();
+  graph.launch(stream);
+  stream.wait();
 }
 
 }  // namespace weft

@@ -1,3 +1,4 @@
+#include <weft/backends/runtime/recorded_launch.h>
 #include <weft/backends/runtime/timed_in_turns.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@ namespace weft {
 // In cuda_timing.cpp.
 std::vector<Timing> time_on_cuda(const Device& device, const std::vector<TimedLaunch>& contestants,
                                  const TimingOptions& options);
+void launch_on_cuda_as_timed(const Device& device, const TimedLaunch& launch_once,
+                             const std::function<void()>& before);
 
 namespace {
 
@@ -142,6 +145,13 @@ std::vector<Timing> time_in_turns(const Device& device, const std::vector<TimedL
   std::vector<Timing> timings;
   for (const auto& launch_once : contestants) timings.push_back(time_by_own_clock(device, launch_once));
   return timings;
+}
+
+void launch_as_timed(const Device& device, const TimedLaunch& launch_once,
+                     const std::function<void()>& before) {
+  if (device.is_cuda()) return launch_on_cuda_as_timed(device, launch_once, before);
+  before();
+  launch_once(nullptr);
 }
 
 Timing time(const Device& device, const TimedLaunch& launch_once, const TimingOptions& options,

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/backends/runtime/recorded_launch.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/processors.h>
 #include <weft/search/measure/bench.h>
@@ -122,7 +123,8 @@ class Measurement {
     Array output = run.output();
     const bool ours = contestant.kind == ContestantKind::weft;
     const Check check = checker.check(output, contestant.arithmetic, ours);
-    if (check.passed && !ours && !checker.has_trusted() && !checker.complete())
+    const bool is_library = !ours && contestant.kind != ContestantKind::plug_in;
+    if (check.passed && is_library && !checker.has_trusted() && !checker.complete())
       checker.trust(std::move(output));
     return check;
   }
@@ -199,18 +201,62 @@ class Measurement {
     entry.wrong = entry.wrong || wrong;
   }
 
-  void time_all(CaseResult& result) {
+  bool is_plug_in(const Prepared& prepared) const {
+    return contestants_[prepared.entry].kind == ContestantKind::plug_in;
+  }
+
+  /// What a plug-in does in the samples has to be right, not only what it did before them.
+  void check_as_timed(const Prepared& prepared, Entry& entry) {
+    for (std::size_t copy = 0; copy < prepared.runs.size(); ++copy) {
+      const Run& run = prepared.runs[copy];
+      try {
+        launch_as_timed(device_, run.launch, run.poison);
+        const Check check = copies_.checkers[copy].check(run.output(), entry.arithmetic);
+        if (check.passed) continue;
+        note(entry, "launched once more as it was timed: " + check.reason, true);
+      } catch (const RuntimeError& error) {
+        note(entry, fmt::format("launched once more as it was timed: {}", error.what()), false);
+      }
+      entry.timing = {};
+      return;
+    }
+  }
+
+  /// Times whoever is prepared. Null, or the plug-in whose launch failed.
+  const Prepared* time_prepared(CaseResult& result) {
     std::vector<std::function<void(StreamHandle)>> launches;
+    const Prepared* failed = nullptr;
     for (const Prepared& prepared : prepared_) {
-      launches.emplace_back([&prepared](StreamHandle stream) {
-        for (const Run& run : prepared.runs) run.launch(stream);
+      launches.emplace_back([&](StreamHandle stream) {
+        try {
+          for (const Run& run : prepared.runs) run.launch(stream);
+        } catch (const RuntimeError& error) {
+          if (is_plug_in(prepared)) failed = &prepared;
+          note(result.entries[prepared.entry], error.what(), false);
+          throw;
+        }
       });
     }
-    const std::vector<Timing> timings = time_in_turns(device_, launches, {.rounds = options_.rounds});
+    std::vector<Timing> timings;
+    try {
+      timings = time_in_turns(device_, launches, {.rounds = options_.rounds});
+    } catch (const RuntimeError&) {
+      if (failed == nullptr) throw;
+      return failed;
+    }
     for (std::size_t i = 0; i < timings.size(); ++i) {
       Timing one = timings[i];
       for (double* value : {&one.median, &one.minimum, &one.percentile_95}) *value /= options_.copies;
       result.entries[prepared_[i].entry].timing = one;
+    }
+    return nullptr;
+  }
+
+  void time_all(CaseResult& result) {
+    while (const Prepared* failed = time_prepared(result))
+      prepared_.erase(prepared_.begin() + (failed - prepared_.data()));
+    for (const Prepared& prepared : prepared_) {
+      if (is_plug_in(prepared)) check_as_timed(prepared, result.entries[prepared.entry]);
     }
   }
 

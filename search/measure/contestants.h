@@ -1,4 +1,4 @@
-// Who computes a workload: weft's recipes and the vendor's libraries.
+// Who computes a workload: weft's recipes, the vendor's libraries, and whoever else is brought along.
 #pragma once
 
 #include <weft/backends/runtime/libraries/blas.h>
@@ -42,6 +42,7 @@ enum class ContestantKind : std::uint8_t {
   dense,   ///< what the others are compared with
   pruned,  ///< the dense product of the pruned weights, zeros in place, where `dense` has weights of its own
   sparse,
+  plug_in,  ///< somebody's own: nobody is compared with its results, and it is checked after its time, too
 };
 
 /// Stands in the table under one name, with the fastest of its ways.

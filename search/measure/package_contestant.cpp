@@ -6,6 +6,7 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/processors.h>
+#include <weft/search/measure/checker.h>
 #include <weft/search/measure/package_contestant.h>
 
 #include <algorithm>
@@ -295,6 +296,8 @@ Contestant package_contestant(const std::string& folder) {
   Contestant contestant;
   contestant.name = "package " + package->name;
   contestant.kind = ContestantKind::sparse;
+  if (const auto dtype = dtype_named(package->manifest.at("weights").at("dtype").get<std::string>()))
+    contestant.arithmetic = dense_type_of(*dtype).value_or(DenseType::f16);
   contestant.variants.push_back(
       {"as exported", {}, [package](const std::shared_ptr<const Operands>& operands) {
          return prepare(package, operands);

@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/program/overlapped.h>
 #include <weft/search/measure/package_contestant.h>
+#include <weft/search/measure/plug_in_contestant.h>
 #include <weft/search/measure/report.h>
 #include <weft/search/report/simulated_blocks.h>
 #include <weft/search/tool/bench_mixed.h>
@@ -36,6 +37,7 @@ struct BenchVerb {
   std::vector<std::string> recipes;
   std::string points;
   std::vector<std::string> packages;
+  std::vector<std::string> plug_ins;
   std::vector<std::string> databases;
 };
 
@@ -112,7 +114,8 @@ int exit_code_of(const std::vector<CaseResult>& results) {
   int code = exit_ok;
   for (const CaseResult& result : results) {
     for (const Entry& entry : result.entries) {
-      if (entry.kind == ContestantKind::weft && entry.wrong) return exit_mismatch;
+      const bool is_brought = entry.kind == ContestantKind::weft || entry.kind == ContestantKind::plug_in;
+      if (is_brought && entry.wrong) return exit_mismatch;
     }
     // A recipe may not fit a problem; that none ran means that something failed.
     if (best_of_weft(result) == nullptr) code = exit_failed;
@@ -135,6 +138,7 @@ int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const
   refuse(!options.recipes.empty(), "--recipe");
   refuse(options.overlap_launches, "--overlap-launches");
   refuse(!options.packages.empty(), "--package");
+  refuse(!options.plug_ins.empty(), "--contestant");
   JsonLog log(options.json);
   return bench_simulated(suite, cases,
                          {.data = options.data,
@@ -159,6 +163,7 @@ int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
   refuse(!options.recipes.empty(), "--recipe");
   refuse(options.overlap_launches, "--overlap-launches");
   refuse(!options.packages.empty(), "--package");
+  refuse(!options.plug_ins.empty(), "--contestant");
   refuse(!options.data.empty(), "--data");
   refuse(!options.plot.empty(), "--plot");
   JsonLog log(options.json);
@@ -200,16 +205,19 @@ int run(const BenchVerb& given) {
                     "a suite without \"V\" and \"patterns\": weights of a structure are made, not read");
   const RealWeights real =
       options.data.empty() ? RealWeights() : of_option("--data", [&] { return RealWeights(options.data); });
+  const std::vector<PlugIn> brought = plug_ins(options.plug_ins, device, suite.dtype);
   JsonLog log(options.json);
   if (options.cold) options.bench.copies = 8;
   const Libraries libraries(device);
-  const BenchPlace place{suite.name,  device.name(),        device.description().model,
-                         target.name, libraries.versions(), options.bench.rounds};
+  BenchPlace place{suite.name,  device.name(),        device.description().model,
+                   target.name, libraries.versions(), options.bench.rounds};
+  for (const PlugIn& plug_in : brought) place.libraries.push_back(plug_in.version);
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
   std::vector<Contestant> contestants = contestants_of(
       suite, device, target, libraries, chosen_recipes(suite, options.recipes, options.overlap_launches),
       options.sweep ? std::optional(Sweep{options.points}) : std::nullopt);
   for (const std::string& folder : options.packages) contestants.push_back(package_contestant(folder));
+  for (const PlugIn& plug_in : brought) contestants.push_back(plug_in.contestant);
   std::size_t number = 0;
   BenchProgress progress;
   progress.started = [&](std::size_t kernels) {
@@ -265,9 +273,10 @@ void add_bench(CLI::App& app, Action& action) {
                 "each recipe once more, with launches that begin before the last one ends");
   add_list(verb, "--package", options.packages,
            "a folder of weft export, as one more contestant; built by cc, or $CC");
-  add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this")
-      ->needs("--sweep");
-  add_list(verb, "--db", options.databases, "trials of weft tune, for the column of the best found");
+  add_list(verb, "--contestant", options.plug_ins,
+           "a folder with a library around your own kernel: docs/contestants.md");
+  add_option(verb, "--points", options.points, "of --sweep: names with this")->needs("--sweep");
+  add_list(verb, "--db", options.databases, "trials, for the best found");
   begin_group(verb, "Output");
   add_option(verb, "--plot", options.plot, "of a simulated suite: an SVG file, the problems with K = 16");
   add_option(verb, "--json", options.json, "append one JSON line a case to this file");

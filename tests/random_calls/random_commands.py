@@ -202,7 +202,7 @@ class Commands:
             "--tree": lambda: self.files.any("tree.json"), "--predictor": lambda: self.files.any("tree.json"),
             "--absorb": lambda: c.choice([os.path.join(self.folder, "base", "plan"), self.files.any()]),
             "--scores": lambda: self.files.any(".mtx"), "--license": lambda: self.files.any(), "--measured": lambda: self.files.any(".json"),
-            "--package": lambda: self.files.any(), "--searched": lambda: self.files.any(".jsonl"),
+            "--package": lambda: self.files.any(), "--contestant": lambda: self.folder, "--searched": lambda: self.files.any(".jsonl"),
             "--db": lambda: self.files.any(".jsonl"),
             "--out": self.files.target, "--plan": self.files.target, "--plot": self.files.target,
             "--jobs": lambda: c.choice(["1", "2", "0", "-1"]), "--data": lambda: self.folder,

@@ -10,6 +10,7 @@
 #include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
+#include <weft/backends/runtime/recorded_launch.h>
 #include <weft/backends/runtime/timing.h>
 #include <weft/dsl/errors.h>
 
@@ -206,6 +207,23 @@ TEST_F(FakeTiming, InTurnsEachContestantHasItsOwnGraph) {
   EXPECT_EQ(timings[1].count, 15);
   EXPECT_EQ(fake().graphs, before.graphs);
   EXPECT_EQ(fake().streams, before.streams);
+}
+
+TEST_F(FakeTiming, OneLaunchAsItIsTimedIsRecordedFirst) {
+  const FakeDriverState before = fake();
+  std::string order;
+  const auto record = [&](StreamHandle stream) {
+    order += stream != nullptr ? "recorded " : "nowhere ";
+    launch(stream);
+  };
+  launch_as_timed(device, record, [&] {
+    order += "before ";
+    EXPECT_EQ(fake().graph_launches, before.graph_launches);
+  });
+  EXPECT_EQ(order, "recorded before ");
+  EXPECT_EQ(fake().graph_launches, before.graph_launches + 1);
+  EXPECT_EQ(fake().graphs, before.graphs);
+  EXPECT_NEAR(fake().microseconds - before.microseconds, 10, 1e-3) << "recording takes no time of the device";
 }
 
 TEST_F(FakeDevice, LibrariesSayWhatIsMissing) {

@@ -1,11 +1,13 @@
 // A CUDA driver that keeps its memory on the host and its time in a counter: a kernel takes 10 microseconds,
-// a fill 40. It lets the runtime's own logic be tested where there is no GPU. WEFT_FAKE_DRIVER chooses how it
-// starts; weft_fake_state() is what it did and how it shall go on.
+// a fill 40, a function of the host's 20. It lets the runtime's own logic be tested where there is no GPU.
+// WEFT_FAKE_DRIVER chooses how it starts; weft_fake_state() is what it did and how it shall go on.
 #include "fake_driver.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -15,6 +17,7 @@ constexpr std::size_t memory_bytes = std::size_t{1} << 30U;
 
 struct Graph {
   double microseconds = 0;
+  std::vector<std::pair<void (*)(void*), void*>> calls = {};
 };
 struct Event {
   double microseconds = 0;
@@ -107,6 +110,9 @@ EXPORT int cuCtxPushCurrent_v2(void*) {
 }
 EXPORT int cuCtxPopCurrent_v2(void**) {
   --state.context_depth;
+  return 0;
+}
+EXPORT int cuCtxSynchronize() {
   return 0;
 }
 EXPORT int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total) {
@@ -216,6 +222,15 @@ EXPORT int cuLaunchKernelEx(const FakeConfig* config, void* function, void** arg
                         config->block[1], config->block[2], config->shared_bytes, config->stream, arguments,
                         extra);
 }
+EXPORT int cuLaunchHostFunc(void*, void (*function)(void*), void* context) {
+  if (recording != nullptr) {
+    recording->calls.emplace_back(function, context);
+  } else {
+    function(context);
+  }
+  spend(20);
+  return 0;
+}
 EXPORT int cuStreamCreate(void** stream, unsigned flags) {
   ++state.streams;
   state.stream_flags = flags;
@@ -244,6 +259,7 @@ EXPORT int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned 
 EXPORT int cuGraphLaunch(void* executable, void*) {
   ++state.graph_launches;
   state.microseconds += static_cast<Graph*>(executable)->microseconds;
+  for (const auto& [function, context] : static_cast<Graph*>(executable)->calls) function(context);
   return 0;
 }
 EXPORT int cuGraphExecDestroy(void* executable) {

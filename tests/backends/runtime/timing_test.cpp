@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <weft/backends/runtime/recorded_launch.h>
 #include <weft/backends/runtime/timing.h>
 #include <weft/dsl/errors.h>
 
@@ -106,6 +107,12 @@ TEST(Timing, ContestantsKeepTheirTimesApart) {
   EXPECT_GE(timings[0].minimum, 300);
   EXPECT_LT(timings[1].minimum, 300);
   EXPECT_GT(timings[1].repeats, timings[0].repeats);
+}
+
+TEST(Timing, OneLaunchOnTheProcessorComesAfterWhatIsBefore) {
+  std::string order;
+  launch_as_timed(Device::cpu(), [&](StreamHandle) { order += "launch"; }, [&] { order += "before "; });
+  EXPECT_EQ(order, "before launch");
 }
 
 TEST(Timing, ErrorsOfALaunchComeThrough) {

@@ -2,10 +2,13 @@
 // on the loader's path when this runs: operands, own weights, verification and timing as on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <weft/search/measure/plug_in_contestant.h>
 #include <weft/search/measure/report.h>
 #include <weft/search/measure/vendor_contestants.h>
 
 #include <algorithm>
+
+#include "definition_contestant.h"
 
 namespace weft {
 namespace {
@@ -83,6 +86,47 @@ TEST_F(FakeVendor, ConvolutionsOfEveryLayoutGroupAndDilation) {
     const bool innermost = suite.problems.front().layout == ImageLayout::chwn;
     EXPECT_EQ(dense->name, innermost ? "cuDNN f16 of nchw images (no library takes chwn)" : "cuDNN f32");
   }
+}
+
+Entry entry_of_plug_in(const std::string& name) {
+  const Suite suite = parse_suite(
+      R"({"suite": "s", "dtype": "f32", "sparsity": [0.8], "problems": [{"M": 9, "K": 8, "N": 7}]})",
+      "s.json");
+  const Device device = Device::cuda();
+  const std::vector<PlugIn> brought =
+      plug_ins({std::string(WEFT_PLUG_INS) + "/" + name}, device, suite.dtype);
+  return measure(suite, cases_of(suite).front(), {}, device, {brought.front().contestant}, {3, 1})
+      .entries.front();
+}
+
+TEST(PlugInOnADevice, IsTimedAsAGraph) {
+  const Entry entry = entry_of_plug_in("right");
+  EXPECT_TRUE(entry.timed()) << entry.reason;
+  EXPECT_EQ(entry.timing.method, "graph");
+  EXPECT_GT(entry.timing.median, 0);
+}
+
+/// Of a product of which a sample of columns is compared with f64, the others with a result that is trusted.
+TEST(PlugInOnADevice, NobodyIsComparedWithItsResult) {
+  const Suite suite = parse_suite(
+      R"({"suite": "s", "dtype": "f32", "sparsity": [0.5], "problems": [{"M": 64, "K": 2048, "N": 1024}]})",
+      "s.json");
+  Contestant own{"own", ContestantKind::plug_in}, library{"library", ContestantKind::dense};
+  own.variants.push_back(by_definition([](Array& c) { c.set(1, 1e6); }));
+  library.variants.push_back(by_definition());
+  const CaseResult result =
+      measure(suite, cases_of(suite).front(), {}, Device::cuda(), {own, library}, {3, 1});
+  EXPECT_FALSE(result.entries[0].timed());
+  EXPECT_TRUE(result.entries[1].timed()) << result.entries[1].reason;
+  EXPECT_TRUE(result.entries[1].check.passed);
+}
+
+/// Whose launches are in no graph would have the time of an empty one.
+TEST(PlugInOnADevice, WorkBesideTheStreamHasNoTime) {
+  const Entry entry = entry_of_plug_in("beside_the_stream");
+  EXPECT_FALSE(entry.timed());
+  EXPECT_TRUE(entry.wrong);
+  EXPECT_THAT(entry.reason, ::testing::AllOf(HasSubstr("as it was timed"), HasSubstr("not a number")));
 }
 
 }  // namespace

@@ -82,6 +82,21 @@ TEST(PackageContestant, PackagesThatPackAnythingTakeTheWeightsOfTheCase) {
   EXPECT_THAT(error_of([&] { contestant.variants.front().prepare(operands); }), HasSubstr("a CUDA device"));
 }
 
+/// Results of f16 are rounded more than what f32 is allowed.
+TEST(PackageContestant, AreAllowedTheRoundingOfTheirElements) {
+  const TemporaryFolder folder;
+  ExportOptions options;
+  options.name = "layer";
+  const WeightMatrix halves =
+      synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.7, .dtype = DType::f16, .seed = 2});
+  const auto weights = std::make_shared<const SparseTensor>(pack(halves, formats::csr()));
+  const Algorithm product = spmm_algorithm(12, 20, Extent::any("N"), DType::f16);
+  const Kernel kernel =
+      compile(default_schedule(product, weights, target_named("sm_80")), {.assemble = false});
+  export_package(folder.path().string(), {{kernel, 1, 64}}, options);
+  EXPECT_EQ(package_contestant(folder.path().string()).arithmetic, DenseType::f16);
+}
+
 TEST(PackageContestant, KernelsForProcessorsRunOnTheCpu) {
   const TemporaryFolder folder;
   ExportOptions options;

@@ -87,6 +87,50 @@ TEST_F(BenchVerb, MeasuresPatterns) {
   EXPECT_THAT(said, HasSubstr("a suite with \"patterns\" has the sparsity of each"));
 }
 
+std::string plug_in(const std::string& name) {
+  return std::string(WEFT_PLUG_INS) + "/" + name;
+}
+
+class BenchOfPlugIns : public BenchVerb {
+ protected:
+  BenchOfPlugIns() {
+    std::ofstream(suite()) << R"({"suite": "small", "dtype": "f32", "sparsity": [0.75],
+                                  "problems": [{"M": 32, "K": 48, "N": 8}]})";
+  }
+};
+
+TEST_F(BenchOfPlugIns, StandInTheTableAndInTheLines) {
+  EXPECT_EQ(bench({"--recipe", "default", "--contestant", plug_in("right"), "--contestant",
+                   plug_in("refusing"), "--json", log()}),
+            0)
+      << said;
+  EXPECT_THAT(printed, testing::AllOf(
+                           HasSubstr("contestant right"),
+                           HasSubstr("no time: contestant refusing: it does not take the problem: only on")));
+  EXPECT_THAT(said, HasSubstr("contestant right 1.5 (libplug_in_right.so)"));
+  const auto line = lines().back();
+  EXPECT_THAT(line["libraries"], testing::Contains("contestant right 1.5 (libplug_in_right.so)"));
+  const auto& entries = line["entries"];
+  ASSERT_GE(entries.size(), 3U);
+  const auto& own = entries[entries.size() - 2];
+  EXPECT_EQ(own["name"], "contestant right");
+  EXPECT_GT(own["us"]["median"], 0);
+  EXPECT_EQ(own["verify"]["rows"], 32);
+}
+
+TEST_F(BenchOfPlugIns, WhoIsWrongIsTold) {
+  EXPECT_EQ(bench({"--recipe", "default", "--contestant", plug_in("wrong"), "--json", log()}), 4);
+  EXPECT_THAT(printed, testing::AllOf(HasSubstr("WRONG"), HasSubstr("no time: contestant wrong: ")));
+  const auto own = lines().back()["entries"].back();
+  EXPECT_EQ(own["wrong"], true);
+  EXPECT_FALSE(own.contains("us"));
+}
+
+TEST_F(BenchOfPlugIns, FoldersWithoutALibraryAreRefused) {
+  EXPECT_EQ(bench({"--contestant", "/dev"}), 2);
+  EXPECT_THAT(said, testing::AllOf(HasSubstr("--contestant /dev"), HasSubstr("no *.so, but ")));
+}
+
 TEST(SimulatedBench, CountsClocksOfBlocks) {
   const auto folder = std::filesystem::temp_directory_path() / ("weft_clocks_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
@@ -116,6 +160,7 @@ TEST(SimulatedBench, CountsClocksOfBlocks) {
   ASSERT_TRUE(std::getline(picture, line));
   EXPECT_THAT(line, testing::StartsWith("<svg xmlns="));
   EXPECT_THAT(bench({"--recipe", "default"}).errors, HasSubstr("nothing follows the option"));
+  EXPECT_THAT(bench({"--contestant", "/"}).errors, HasSubstr("no --contestant"));
   EXPECT_THAT(bench({"--device", "cpu"}).errors, HasSubstr("for another device"));
   std::filesystem::remove_all(folder);
 }
