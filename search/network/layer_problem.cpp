@@ -22,6 +22,10 @@ void draw_operands(TrialProblem& problem) {
   const Algorithm& algorithm = problem.what.algorithm;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
+    if (operand.name == "scale") {
+      problem.tensors[operand.name] = Array::of(problem.what.matrix->row_scale);
+      continue;
+    }
     const bool output = &operand == &algorithm.operands[algorithm.output.operand];
     const std::uint64_t drawn = operand.name == "bias" ? seed + 1 : seed;
     problem.tensors[operand.name] =
@@ -67,6 +71,13 @@ TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightM
   Epilogue epilogue;
   epilogue.bias = !layer.bias.empty();
   epilogue.activation = layer.activation;
+  if (is_factor_of_a_byte(dtype)) {
+    // The input is rounded token by token, as packages do it.
+    epilogue.row_scale = !weights->row_scale.empty();
+    epilogue.column_scale = true;
+    problem.source["dtype"] = std::string(name_of(dtype));
+    problem.source["token-scale"] = "random:1";
+  }
   if (epilogue.activation != Activation::none)
     problem.source["activation"] = std::string(name_of(epilogue.activation));
   if (layer.convolution) {

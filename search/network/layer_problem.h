@@ -21,7 +21,8 @@ namespace weft {
 ProductLayout layout_on(const Target& target);
 
 /// The problem of a layer with these weights: a product with `n` columns, with the layer's bias and
-/// activation; a convolution has columns and a layout of its own. Operands are drawn. Its records name the
+/// activation, and of weights of a byte with their scales and one for each column; a convolution has columns
+/// and a layout of its own. Operands are drawn. Its records name the
 /// layer, its file and its tensor. The weights are those of the kernel. UserError for a convolution whose
 /// images are not known.
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,

@@ -83,12 +83,17 @@ class Exporter {
     return kernels;
   }
 
+  const std::vector<float>& scales() const { return matrix_->row_scale; }
+
   /// All that the layer's package for such a device depends on.
   std::string made_from(PackageDevice device) const {
     const std::vector<std::string> targets = targets_of(options_, device);
     std::string text = fmt::format(
         "{}\n{}\n{}\n", layer_.name, hash_of_pattern(*matrix_),
         hash_of({reinterpret_cast<const char*>(matrix_->values.data()), matrix_->values.bytes()}));
+    const std::span<const std::byte> scales = std::as_bytes(std::span(matrix_->row_scale));
+    if (!scales.empty())
+      text += hash_of({reinterpret_cast<const char*>(scales.data()), scales.size()}) + '\n';
     text += fmt::format("{}\n{}\n", fmt::join(targets, ","), options_.threads);
     text += fmt::format("{}\n", name_of(layer_.activation));
     for (const Sizes& size : sizes_of(layer_, options_)) {
@@ -206,7 +211,7 @@ ExportedNetwork export_network(const std::string& folder, Network& network,
             package.keep(layer.name, device);
           else
             package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(device),
-                         std::string(name_of(layer.activation)), settings_of(layer)},
+                         std::string(name_of(layer.activation)), settings_of(layer), exporter.scales()},
                         made_from);
         }
         result.layers.push_back(layer.name);

@@ -37,6 +37,8 @@ std::string shard_name(std::size_t number, const std::string& layer, std::int64_
 void write_weights(const std::string& path, const WeightMatrix& weights) {
   std::vector<std::pair<std::string, Array>> tensors;
   tensors.emplace_back("weight", to_dense(weights).reshaped(weights.shape));
+  if (!weights.row_scale.empty())
+    tensors.emplace_back("weight_scale", Array::of(weights.row_scale).reshaped({weights.rows, 1}));
   std::map<std::string, std::string> metadata;
   if (weights.pruned_for != nullptr)
     metadata = io::metadata_of_pruned(weights.pruned_for->format, weights.pruned_for->row_order);

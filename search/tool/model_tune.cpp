@@ -72,7 +72,9 @@ class Notes {
 /// On a processor also which libraries there may be.
 std::string why_no_verdict(const ClassTimes& one) {
   const std::string& why = one.verdict->standing->why_none;
-  if (one.best->measure != "cpu" || one.verdict->dense->whose != BaselineOf::weft) return why;
+  const auto dtype = dtype_named(one.best->problem.words.at("dtype"));
+  const bool is_of_a_byte = dtype && is_factor_of_a_byte(*dtype);
+  if (one.best->measure != "cpu" || one.verdict->dense->whose != BaselineOf::weft || is_of_a_byte) return why;
   return why +
          ": products are compared with oneDNN, MKL, OpenBLAS or BLIS, convolutions with oneDNN 3, where the "
          "loader finds them";
