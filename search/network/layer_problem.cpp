@@ -2,10 +2,14 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_problem.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -59,6 +63,33 @@ std::string why_not_searched(const NetworkLayer& layer) {
 
 ProductLayout layout_on(const Target& target) {
   return target.is_gpu() ? ProductLayout::nk : ProductLayout::kn;
+}
+
+namespace {
+
+/// Those that the weights can be packed in without loss.
+std::vector<Format> formats_that_hold(const WeightMatrix& weights, const std::vector<Format>& formats) {
+  std::vector<Format> result;
+  for (const Format& one : formats) {
+    try {
+      pack(weights, one);
+      result.push_back(one);
+    } catch (const UserError&) {
+      continue;  // it has no such weights
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Format> searched_formats(const WeightMatrix& weights, const Target& target,
+                                     const std::vector<Format>& asked) {
+  std::vector<Format> formats = formats_that_hold(weights, asked);
+  for (Format& one : formats_worth_trying(weights, target)) {
+    if (std::ranges::find(formats, one) == formats.end()) formats.push_back(std::move(one));
+  }
+  return formats;
 }
 
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,

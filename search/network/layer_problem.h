@@ -20,6 +20,10 @@ namespace weft {
 /// (backends/export/network_package.h).
 ProductLayout layout_on(const Target& target);
 
+/// The formats of a layer's search: those that were asked for and hold its weights, then those worth trying.
+std::vector<Format> searched_formats(const WeightMatrix& weights, const Target& target,
+                                     const std::vector<Format>& asked);
+
 /// The problem of a layer with these weights: a product with `n` columns, with the layer's bias and
 /// activation, and of weights of a byte with their scales and one for each column; a convolution has columns
 /// and a layout of its own. Operands are drawn. Its records name the

@@ -96,6 +96,7 @@ class Exporter {
       text += hash_of({reinterpret_cast<const char*>(scales.data()), scales.size()}) + '\n';
     text += fmt::format("{}\n{}\n", fmt::join(targets, ","), options_.threads);
     text += fmt::format("{}\n", name_of(layer_.activation));
+    for (const Format& one : options_.formats) text += one.text() + "\n";
     for (const Sizes& size : sizes_of(layer_, options_)) {
       text += fmt::format("{} to {}\n", size.least, size.most);
       for (const std::string& name : targets) {
@@ -128,6 +129,13 @@ class Exporter {
     return best != nullptr ? std::optional(*best) : std::nullopt;
   }
 
+  /// Formats that were asked for beside those that are chosen among in any case.
+  ChoiceOptions choosing(const Target& target) const {
+    ChoiceOptions choosing{.image_groups = layer_.image_groups};
+    if (!options_.formats.empty()) choosing.formats = searched_formats(*matrix_, target, options_.formats);
+    return choosing;
+  }
+
   Kernel kernel(const Sizes& size, const Target& target) const {
     const Algorithm exact = problem_at(size.most, target).what.algorithm;
     const KernelOptions with{.threads = target.is_gpu() ? 0 : options_.threads};
@@ -136,7 +144,7 @@ class Exporter {
         layer_.convolution || (size.least == size.most && sizes_of(layer_, options_).size() > 1);
     std::optional<Schedule> chosen = of_trials(exact, size.most, target);
     if (!chosen) {
-      Choice choice = choose(exact, *matrix_, target, {.image_groups = layer_.image_groups});
+      Choice choice = choose(exact, *matrix_, target, choosing(target));
       chosen = first_that_fits(
           choice, [&](const Way& way) { return schedule_of_way(way, exact, *matrix_, nullptr, target); });
     }
@@ -148,7 +156,7 @@ class Exporter {
       return compile(replayed, with);
     } catch (const UserError&) {
       // The steps are for that size alone.
-      return auto_kernel(open, *matrix_, target, {}, with).kernel;
+      return auto_kernel(open, *matrix_, target, choosing(target), with).kernel;
     }
   }
 

@@ -2,7 +2,6 @@
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/pruned_for.h>
 #include <weft/formats/io/safetensors.h>
-#include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_problem.h>
 #include <weft/search/network/network_plan.h>
 #include <weft/search/trials/plan.h>
@@ -51,7 +50,7 @@ void write_shard(const Network& network, const ClassAtColumns& one, const Target
   const auto weights = std::make_shared<const WeightMatrix>(weights_of_kernel(layer));
   TrialProblem problem = problem_of(layer, weights, one.n, layout_on(target));
   name_place(problem, network, one.layers, 0, options.columns);
-  const std::vector<Format> formats = formats_worth_trying(*weights, target);
+  const std::vector<Format> formats = searched_formats(*weights, target, options.formats);
   problem.what.format = formats.front();
   Plan plan{problem.source, target.name, {}};
   TuneOptions tune = options.tune;

@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/model.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 
 #include <algorithm>
@@ -46,6 +47,11 @@ std::string text_of_bytes(std::uint64_t bytes) {
   if (size < thousand * thousand) return fmt::format("{:.1f} KB", size / thousand);
   if (size < thousand * thousand * thousand) return fmt::format("{:.1f} MB", size / thousand / thousand);
   return fmt::format("{:.2f} GB", size / thousand / thousand / thousand);
+}
+
+std::vector<Format> asked_formats(const std::string& text) {
+  if (text.empty()) return {};
+  return {of_option("--format", [&] { return parse_format(text); })};
 }
 
 Network inspected_network(const std::string& path) {
