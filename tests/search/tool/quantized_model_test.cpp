@@ -224,6 +224,36 @@ TEST_F(QuantizedModel, RecordsMakeItAgain) {
               AllOf(HasSubstr("--token-scale random:1"), Not(HasSubstr("could not be made again"))));
 }
 
+/// Tensor cores' sums of e4m3 are rough: who wants these kernels says so.
+TEST_F(QuantizedModel, AFormatThatNobodyTriesIsNamed) {
+  write_quantized("n_m", "e4m3");
+  write_network_file(R"({"name": "c", "op": "linear", "weight": "c.weight", "n": 16})");
+  const auto formats = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"model",         "tune",       path(),     "--measure", "model",
+                                   "--target",      "sm_90a",     "--trials", "6",         "--db",
+                                   path("t.jsonl"), "--progress", "none",     "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const VerbAnswer answer = call_weft(words);
+    EXPECT_EQ(answer.code, 0) << answer.errors;
+    return listed(answer, "classes").at(0).at("format").get<std::string>();
+  };
+  EXPECT_EQ(formats({}), "csr");
+  EXPECT_THAT(formats({"--format", "n_m"}), testing::StartsWith("n_m"));
+  const auto exported = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"model",  "export", path(), "--all", "--archs",
+                                   "sm_90a", "--name", "net",  "-o",    path("package")};
+    words.insert(words.end(), more.begin(), more.end());
+    const VerbAnswer answer = call_weft(words);
+    EXPECT_EQ(answer.code, 0) << answer.errors;
+    const Json layers = Json::parse(read_bytes(path("package/layers.json"))).at("layers");
+    const std::string symbol = layers.at(0).at("symbol");
+    return read_bytes(path("package/layers/" + symbol + "/manifest.json"));
+  };
+  EXPECT_THAT(exported({}), HasSubstr(R"("format": "csr)"));
+  EXPECT_THAT(exported({"--format", "n_m"}), HasSubstr(R"("format": "n_m)"));
+  EXPECT_THAT(call_weft({"model", "export", path(), "--format", "n_n"}).errors, HasSubstr("--format"));
+}
+
 /// As llm-compressor saves it: scales in another type and shard, layers that stay as they were.
 TEST_F(QuantizedModel, CheckpointsOfOtherPackages) {
   const Array dense = to_dense(synthetic_layer({.rows = 16, .columns = 32, .sparsity = 0.6, .seed = 3}));
