@@ -229,6 +229,7 @@ TEST_F(QuantizedModel, AFormatThatNobodyTriesIsNamed) {
   write_quantized("n_m", "e4m3");
   write_network_file(R"({"name": "c", "op": "linear", "weight": "c.weight", "n": 16})");
   const auto formats = [&](std::vector<std::string> more) {
+    std::filesystem::remove(path("t.jsonl"));
     std::vector<std::string> words{"model",         "tune",       path(),     "--measure", "model",
                                    "--target",      "sm_90a",     "--trials", "6",         "--db",
                                    path("t.jsonl"), "--progress", "none",     "--json"};
