@@ -121,22 +121,23 @@ def rounded(x, dtype):
     return values, torch.stack(scales)
 
 
-def check_layers(model, tensors, x, what):
-    """Each layer on what it is given, against sums in f64 of what was rounded."""
+def check_layers(model, tensors, x, what, of_magnitude=1e-5):
+    """Each layer on what it is given, against sums in f64 of what was rounded. Sums may be off by such a share of the
+    sum of their absolute values."""
     worst = {}
 
     def compare(module, inputs, output):
         name = module.layer
         dtype, weight = tensors[name + ".weight"]
         scale = tensors[name + ".weight_scale"][1].double().reshape(-1)
-        values, token_scale = rounded(inputs[0].reshape(-1, weight.shape[1]), dtype)
+        values, token_scale = rounded(inputs[0].cpu().reshape(-1, weight.shape[1]), dtype)
         sums = values @ weight.double().T * scale * token_scale[:, None]
         if name + ".bias" in tensors:
             sums += tensors[name + ".bias"][1].half().double()
         expected = sums.clamp_min(0) if name != "layers.4" else sums
-        found = output.reshape(expected.shape).double()
+        found = output.cpu().reshape(expected.shape).double()
         magnitude = (values.abs() @ weight.double().abs().T) * scale * token_scale[:, None]
-        allowed = expected.abs().clamp_min(2.0**-14) * 2.0**-11 + 1e-5 * magnitude
+        allowed = expected.abs().clamp_min(2.0**-14) * 2.0**-11 + of_magnitude * magnitude
         worst[name] = ((found - expected).abs() / allowed).max().item()
 
     hooks = [module.register_forward_hook(compare) for module in model.modules() if hasattr(module, "layer")]
@@ -178,11 +179,41 @@ def check_module(package, dense, model, x):
         again.load_state_dict(state)
         check(torch.equal(again(x), whole), "a state_dict brings all of it")
         check(torch.equal(torch.compile(model, backend="eager")(x), whole), "it goes through torch.compile")
-    try:
-        model(torch.zeros([3, 40], dtype=torch.int64))
-        check(False, "integers are refused")
-    except package.Error as error:
-        check("an input of a floating type [..., 40] is taken" in str(error), "integers are refused")
+    for wrong, says in ((torch.zeros([3, 40], dtype=torch.int64), "an input of a floating type [..., 40] is taken"),
+                        (torch.zeros([3, 40], device="meta"), "an input on cpu is taken")):
+        try:
+            model(wrong)
+            check(False, says)
+        except package.Error as error:
+            check(says in str(error), says)
+
+
+def gpu_target():
+    """What kernels for this machine's GPU are made for; empty without one."""
+    if not torch.cuda.is_available():
+        return ""
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm_{major}{minor}" + ("a" if major >= 9 and major != 12 else "")
+
+
+def check_on_gpu(package, pruned, tensors, x, kind):
+    """The same on CUDA tensors, and as a CUDA graph. Tensor cores sum e4m3 and e5m2 with few bits."""
+    moved = package.apply(copy.deepcopy(pruned)).cuda()
+    given = x.cuda()
+    check_layers(moved, tensors, given, f"{kind}, on a GPU", 1e-5 if tensors["layers.0.weight"][0] == "I8" else 5e-3)
+    behind = package.apply(copy.deepcopy(pruned).cuda())  # scales follow the layers that they replace
+    with torch.no_grad():
+        whole = moved(given)
+        check(torch.equal(behind(given), whole), f"{kind}: a model that is there already")
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            moved(given)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            found = moved(given)
+        graph.replay()
+        torch.cuda.synchronize()
+        check(torch.equal(found, whole), f"{kind}: as a CUDA graph")
 
 
 def run(folder, dense, x, label, random, kind, pattern, quantize):
@@ -213,12 +244,15 @@ def run(folder, dense, x, label, random, kind, pattern, quantize):
                                folder / "trials.jsonl", "--progress", "none", "--json"))
     check(all("us" in one for one in tuned["classes"]), f"{kind}: every layer has a kernel")
     name = "net_" + kind
+    targets = ["x86-64-v3", "x86-64-v4"] + ([gpu_target()] if gpu_target() else [])
     command("model", "export", network, "--db", folder / "trials.jsonl", "--all", "--name", name, "-o", folder / "package",
-            "--archs", "x86-64-v3,x86-64-v4", "--threads", 2)
+            "--archs", ",".join(targets), "--threads", 2, "--format", pattern[1])
     package = weft.load(folder / "package")
     model = weft.apply(folder / "package", copy.deepcopy(pruned))
     check(sum(hasattr(module, "layer") for module in model.modules()) == 3, f"{kind}: three layers are replaced")
     check_layers(model, tensors, x, kind)
+    if gpu_target():
+        check_on_gpu(package, pruned, tensors, x, kind)
     with torch.no_grad():
         expected, found = pruned(x), model(x)
     difference = ((found - expected).abs().max() / expected.abs().max()).item()
