@@ -193,7 +193,7 @@ def gpu_target():
     if not torch.cuda.is_available():
         return ""
     major, minor = torch.cuda.get_device_capability()
-    return f"sm_{major}{minor}" + ("a" if major >= 9 and major != 12 else "")
+    return f"sm_{major}{minor}" + ("a" if (major, minor) == (9, 0) else "")
 
 
 def check_on_gpu(package, pruned, tensors, x, kind):
