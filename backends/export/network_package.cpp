@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace weft {
@@ -34,9 +35,29 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// The only element type of a layer's dense operands.
+/// The element type of a layer's output and bias.
 std::string type_of(const Algorithm& algorithm) {
   return std::string(name_of(algorithm.operands[algorithm.output.operand].dtype));
+}
+/// That of its input and its weights.
+std::string input_type_of(const Algorithm& algorithm) {
+  return std::string(name_of(algorithm.operands[algorithm.factors.front().operand].dtype));
+}
+
+std::string name_of_scales(const std::string& symbol) {
+  return fmt::format("weights/{}_scale.f32", symbol);
+}
+
+void check_scales(const PackagedLayer& layer, const Algorithm& algorithm) {
+  const auto scale = std::ranges::find(algorithm.operands, "scale", &Operand::name);
+  const std::int64_t asked = scale == algorithm.operands.end() ? 0 : scale->shape.front().value;
+  if (std::ssize(layer.scales) == asked) return;
+  throw UserError("a layer has not the scales that its kernels read", layer.name,
+                  fmt::format("{} scales", layer.scales.size()), fmt::format("{}, one for each row", asked));
+}
+
+std::string bytes_of_scales(const std::vector<float>& scales) {
+  return {reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float)};
 }
 
 Json shape_of(const Operand& operand) {
@@ -75,6 +96,7 @@ Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::st
   const SparseTensor& weights = *layer.kernels.front().kernel.schedule().weights();
   Json row{{"layer", layer.name},         {"symbol", symbol},       {"op", layer.op},
            {"dtype", type_of(algorithm)}, {"rows", weights.rows()}, {"columns", weights.columns()}};
+  row["input_dtype"] = input_type_of(algorithm);
   std::int64_t least = 0, most = 0;
   for (const PackageKernel& kernel : layer.kernels) {
     if (!has_open_size(algorithm)) continue;
@@ -91,6 +113,10 @@ Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::st
     const bool output = &operand == &algorithm.operands[algorithm.output.operand];
     if (operand.name == "bias")
       row["bias"] = true;
+    else if (operand.name == "token_scale")
+      row["token_scale"] = true;
+    else if (operand.name == "scale")
+      row["scale"] = fmt::format("layers/{}/{}", symbol, name_of_scales(symbol));
     else
       row[output ? "output" : "input"] = shape_of(operand);
   }
@@ -124,6 +150,11 @@ std::string hash_of_code(const std::vector<exporting::PackageFile>& files,
   return exporting::sha256_of(hashes);
 }
 
+/// As C has the size of an element.
+std::string bytes_of_type(const Json& dtype) {
+  return std::to_string(size_of(dtype_named(dtype.get<std::string>()).value_or(DType::f32)));
+}
+
 /// In C, for open(); NULL where any will do.
 std::string c_structure(const Json& row) {
   const std::string structure = row["structure"];
@@ -140,9 +171,11 @@ std::vector<exporting::PackageFile> with_manifest(std::vector<exporting::Package
   return files;
 }
 
-/// What the folder of a layer has whose code stands in another one, whose name `package` has.
+/// What the folder of a layer has whose code stands in another one, whose name `package` has, with files of
+/// its own.
 std::vector<exporting::PackageFile> files_beside(const exporting::Package& package, const Json& row,
-                                                 const ExportOptions& options) {
+                                                 const ExportOptions& options,
+                                                 std::vector<exporting::PackageFile> of_layer) {
   const std::string symbol = row["symbol"];
   const exporting::Words words{{"NAME", options.name},
                                {"LAYER", row["layer"]},
@@ -150,9 +183,11 @@ std::vector<exporting::PackageFile> files_beside(const exporting::Package& packa
                                {"PACKAGE", package.name},
                                {"PACKAGE_UPPER", upper(package.name)},
                                {"STRUCTURE", c_structure(row)}};
-  return with_manifest({{"README.md", exporting::filled("network_shared.md", words)},
-                        {"weights/" + symbol + ".safetensors", exporting::packed_file(package)}},
-                       options, symbol);
+  std::vector<exporting::PackageFile> files{
+      {"README.md", exporting::filled("network_shared.md", words)},
+      {"weights/" + symbol + ".safetensors", exporting::packed_file(package)}};
+  std::ranges::move(of_layer, std::back_inserter(files));
+  return with_manifest(std::move(files), options, symbol);
 }
 
 }  // namespace
@@ -194,6 +229,7 @@ void NetworkPackage::keep(const std::string& layer, PackageDevice device) {
 
 void NetworkPackage::add(const PackagedLayer& layer, const std::string& made_from, CallPlace place) {
   user_call(place, [&] {
+    check_scales(layer, algorithm_of(layer));
     const std::string symbol = symbol_of(layer.name, device_of(layer));
     const fs::path target = folder_of(symbol);
     std::error_code none;
@@ -210,11 +246,14 @@ void NetworkPackage::add(const PackagedLayer& layer, const std::string& made_fro
     row["code"] = hash_of_code(files, made);
     row["package"] = package_of(row["code"], symbol);
     row["structure"] = made.any_pattern ? std::string() : exporting::structure_of(made);
+    std::vector<exporting::PackageFile> of_layer;
+    if (!layer.scales.empty()) of_layer.push_back({name_of_scales(symbol), bytes_of_scales(layer.scales)});
     if (row["package"] == symbol) {
+      std::ranges::move(of_layer, std::back_inserter(files));
       files = exporting::with_weights(std::move(files), made);
     } else {
       made.name = row["package"];  // as the file of weights has it
-      files = files_beside(made, row, options_);
+      files = files_beside(made, row, options_, std::move(of_layer));
     }
     exporting::put_in_place(files, target.string());
     packages_.emplace(row["code"], row["package"]);
@@ -263,8 +302,14 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
       of_layer["HAS_BIAS"] = row["bias"].get<bool>() ? "1" : "0";
       of_layer["ACTIVATION"] = row["activation"];
       of_layer["WEIGHTS"] = row["weights"];
-      of_layer["ELEMENT_BYTES"] =
-          std::to_string(size_of(dtype_named(row["dtype"].get<std::string>()).value_or(DType::f32)));
+      of_layer["INPUT_DTYPE"] = row["input_dtype"];
+      of_layer["INPUT_BYTES"] = bytes_of_type(row["input_dtype"]);
+      of_layer["OUTPUT_BYTES"] = bytes_of_type(row["dtype"]);
+      of_layer["SCALE_FILE"] =
+          row.contains("scale") ? exporting::c_string(row["scale"].get<std::string>()) : "NULL";
+      of_layer["SET_SCALE"] = row.contains("scale") ? "args.scale = scales->of_rows;" : "(void)scales;";
+      of_layer["SET_TOKEN_SCALE"] =
+          row.contains("token_scale") ? "args.token_scale = scales->of_tokens;" : "(void)scales;";
       of_layer["USE_THREADS"] =
           row["device"] == "cpu"
               ? fmt::format(

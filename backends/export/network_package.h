@@ -24,15 +24,18 @@ struct PackagedLayer {
   std::string activation = "none";  ///< behind the bias, as network.json names it: "relu"
   std::vector<std::int64_t> settings =
       {};  ///< a convolution's: stride, pad and dilation, height first in each
+  /// What the sums of rows are multiplied by, where the algorithm has an operand "scale": one for each row.
+  std::vector<float> scales = {};
 };
 
 /// Writes one layer after the other, so that no more than one layer's code is in memory.
 ///
 /// The folder has `layers/<symbol>` for each layer and device, a package as export_package() writes it, or
-/// the weights alone of a layer whose code is, byte for byte, that of one before it; beside them is one
-/// library of all, its header with the table, and a Python module that puts the layers into a PyTorch model.
-/// Equal calls write equal bytes, so that an export which was cut off is made whole by the same calls; layers
-/// that are there already, made from the same steps and weights, are found again by `is_written`.
+/// the weights alone of a layer whose code is, byte for byte, that of one before it; beside its weights those
+/// of a byte have their scales, as bytes of f32. Beside the layers is one library of all, its header with the
+/// table, and a Python module that puts the layers into a PyTorch model. Equal calls write equal bytes, so
+/// that an export which was cut off is made whole by the same calls; layers that are there already, made from
+/// the same steps and weights, are found again by `is_written`.
 class NetworkPackage {
  public:
   /// UserError when the name or the licence cannot be used.

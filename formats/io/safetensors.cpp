@@ -25,6 +25,8 @@ WeightMatrix dense_weights(const StoredTensor& tensor, std::optional<DType> rein
 
 /// Behind a weight's name, that of its scale: "fc1.weight_scale", as compressed-tensors and vLLM write it.
 constexpr std::string_view behind_scaled = "_scale";
+/// What was taken for zero before the weights were rounded, where that may be another number than 0.
+constexpr std::string_view behind_shifted = "_zero_point";
 
 bool is_of_a_byte(const StoredTensor& tensor) {
   const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
@@ -35,7 +37,9 @@ bool is_of_a_byte(const StoredTensor& tensor) {
 struct FoundWeights {
   std::vector<const StoredTensor*> dense;
   std::vector<SplitWeight> split;
-  std::map<std::string, const StoredTensor*> scales;  ///< weights of a byte have them, by the names of these
+  using ByWeight = std::map<std::string, const StoredTensor*>;
+  ByWeight scales;       ///< weights of a byte have them, by the names of these
+  ByWeight zero_points;  ///< likewise
 
   explicit FoundWeights(std::span<const StoredTensor> tensors) : split(split_weights_among(tensors)) {
     std::set<const StoredTensor*> parts;
@@ -49,16 +53,30 @@ struct FoundWeights {
     }
     for (const StoredTensor& tensor : tensors) {
       if (parts.contains(&tensor)) continue;
-      const std::string before = tensor.name.substr(0, tensor.name.rfind('_'));
-      if (tensor.name.ends_with(behind_scaled) && scaled.contains(before))
-        scales[before] = &tensor;
-      else
-        dense.push_back(&tensor);
+      const auto is_kept = [&](std::string_view behind, ByWeight& kept) {
+        if (!tensor.name.ends_with(behind)) return false;
+        const std::string before = tensor.name.substr(0, tensor.name.size() - behind.size());
+        return scaled.contains(before) && kept.emplace(before, &tensor).second;
+      };
+      if (!is_kept(behind_scaled, scales) && !is_kept(behind_shifted, zero_points)) dense.push_back(&tensor);
+    }
+  }
+
+  /// Where zeros of the weight are none, nothing is gained by leaving them out.
+  void refuse_shifted(const std::string& name) const {
+    const auto found = zero_points.find(name);
+    if (found == zero_points.end()) return;
+    const Array points = array_of(*found->second);
+    for (std::int64_t i = 0; i < points.size(); ++i) {
+      if (points.get(i) != 0)
+        refuse_tensor(*found->second, fmt::format("a zero point of {}", points.get(i)),
+                      "0 everywhere, as weights have that are rounded symmetrically");
     }
   }
 
   /// The weight of that name with its scale, if it has one.
   WeightMatrix with_scale(WeightMatrix weights, const std::string& name) const {
+    refuse_shifted(name);
     const auto found = scales.find(name);
     if (found == scales.end()) return weights;
     const StoredTensor& tensor = *found->second;
@@ -127,11 +145,13 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) 
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const ReadOptions& options) {
   FoundWeights found(tensors);
-  std::erase_if(found.scales, [&](const auto& scale) {
-    const bool is_asked_for = scale.second->name == options.tensor;
-    if (is_asked_for) found.dense.push_back(scale.second);
-    return is_asked_for;
-  });
+  for (FoundWeights::ByWeight* beside : {&found.scales, &found.zero_points}) {
+    std::erase_if(*beside, [&](const auto& one) {
+      const bool is_asked_for = one.second->name == options.tensor;
+      if (is_asked_for) found.dense.push_back(one.second);
+      return is_asked_for;
+    });
+  }
   std::vector<Candidate> candidates;
   for (const StoredTensor* tensor : found.dense)
     candidates.push_back({tensor->name, tensor->dtype, tensor->shape});
@@ -156,8 +176,10 @@ std::vector<ListedWeight> list_among(std::span<const StoredTensor> tensors, cons
   std::map<const StoredTensor*, ListedWeight> by_place;
   for (const StoredTensor* tensor : found.dense) by_place.emplace(tensor, listed(*tensor, path));
   for (const SplitWeight& weight : found.split) by_place.emplace(&weight.values(), listed(weight, path));
-  for (const auto& [name, scale] : found.scales)
-    by_place.emplace(scale, listed(*scale, path)).first->second.stored_as = "scale";
+  for (const FoundWeights::ByWeight& beside : {found.scales, found.zero_points}) {
+    for (const auto& [name, tensor] : beside)
+      by_place.emplace(tensor, listed(*tensor, path)).first->second.stored_as = "scale";
+  }
   std::vector<ListedWeight> weights;
   for (auto& [place, weight] : by_place) weights.push_back(std::move(weight));
   return weights;

@@ -51,7 +51,7 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as =
 /// compressed-tensors package, `<name>` of PyTorch's 2:4 weights (`<name>.packed` and `<name>.meta`), of its
 /// masked ones (`<name>_orig` and `<name>_mask`), and of its CSR tensors (`<name>.crow_indices` and so on). A
 /// floating `<name>_scale` beside a weight of F8 or I8 becomes its row_scale: [1], [rows] or [rows, 1], as
-/// compressed-tensors and vLLM write it. UserError for other shapes and types.
+/// compressed-tensors and vLLM write it. UserError for others, and for a `<name>_zero_point` beyond 0.
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const ReadOptions& options);
 /// The same weights by what the header says, split ones as one.

@@ -18,7 +18,7 @@ struct ListedWeight {
   std::string dtype = {};                ///< as the file spells it, "F16"; empty where only reading tells
   std::vector<std::int64_t> shape = {};  ///< likewise
   /// "dense", "masked", "csr parts", "sparse-bitmask", "sparse-24-bitmask", "2:4 packed", "coordinate",
-  /// "pattern", "scipy csr" and so on, "scale" of what another weight's rows are to be multiplied by; empty
+  /// "pattern", "scipy csr" and so on, "scale" of what multiplies or shifts another weight's rows; empty
   /// where nothing is known.
   std::string stored_as = {};
   std::uint64_t bytes = 0;  ///< in the file

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace weft {
 
@@ -25,7 +26,9 @@ struct LayerWeights {
   Format format = {};
   std::uint64_t dense_bytes = 0;
   std::uint64_t packed_bytes = 0;  ///< in `format`
-  std::string note = {};           ///< what the file says that does not fit the weights; empty: nothing
+  /// The least and the largest of what rows are multiplied by, of weights of a byte.
+  std::optional<std::pair<float, float>> scales = {};
+  std::string note = {};  ///< what the file says that does not fit the weights; empty: nothing
 
   double sparsity() const {
     return elements > 0 ? static_cast<double>(zeros) / static_cast<double>(elements) : 0;

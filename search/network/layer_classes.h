@@ -11,7 +11,7 @@
 namespace weft {
 
 /// Layers of one kind, shape, element type and structure, whose shares of zeros differ by at most 2 %, and
-/// whose convolutions have the same images.
+/// whose convolutions have the same images. Scales of rows are each layer's own.
 struct LayerClass {
   std::vector<std::size_t> layers;  ///< their numbers; the first one is searched for
   std::int64_t calls = 0;           ///< all layers' together, when the network runs once

@@ -2,10 +2,14 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_problem.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -22,6 +26,10 @@ void draw_operands(TrialProblem& problem) {
   const Algorithm& algorithm = problem.what.algorithm;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
+    if (operand.name == "scale") {
+      problem.tensors[operand.name] = Array::of(problem.what.matrix->row_scale);
+      continue;
+    }
     const bool output = &operand == &algorithm.operands[algorithm.output.operand];
     const std::uint64_t drawn = operand.name == "bias" ? seed + 1 : seed;
     problem.tensors[operand.name] =
@@ -57,6 +65,33 @@ ProductLayout layout_on(const Target& target) {
   return target.is_gpu() ? ProductLayout::nk : ProductLayout::kn;
 }
 
+namespace {
+
+/// Those that the weights can be packed in without loss.
+std::vector<Format> formats_that_hold(const WeightMatrix& weights, const std::vector<Format>& formats) {
+  std::vector<Format> result;
+  for (const Format& one : formats) {
+    try {
+      pack(weights, one);
+      result.push_back(one);
+    } catch (const UserError&) {
+      continue;  // it has no such weights
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Format> searched_formats(const WeightMatrix& weights, const Target& target,
+                                     const std::vector<Format>& asked) {
+  std::vector<Format> formats = formats_that_hold(weights, asked);
+  for (Format& one : formats_worth_trying(weights, target)) {
+    if (std::ranges::find(formats, one) == formats.end()) formats.push_back(std::move(one));
+  }
+  return formats;
+}
+
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
                         std::int64_t n, ProductLayout layout) {
   if (const std::string why = why_not_searched(layer); !why.empty())
@@ -67,6 +102,13 @@ TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightM
   Epilogue epilogue;
   epilogue.bias = !layer.bias.empty();
   epilogue.activation = layer.activation;
+  if (is_factor_of_a_byte(dtype)) {
+    // The input is rounded token by token, as packages do it.
+    epilogue.row_scale = !weights->row_scale.empty();
+    epilogue.column_scale = true;
+    problem.source["dtype"] = std::string(name_of(dtype));
+    problem.source["token-scale"] = "random:1";
+  }
   if (epilogue.activation != Activation::none)
     problem.source["activation"] = std::string(name_of(epilogue.activation));
   if (layer.convolution) {

@@ -20,8 +20,13 @@ namespace weft {
 /// (backends/export/network_package.h).
 ProductLayout layout_on(const Target& target);
 
+/// The formats of a layer's search: those that were asked for and hold its weights, then those worth trying.
+std::vector<Format> searched_formats(const WeightMatrix& weights, const Target& target,
+                                     const std::vector<Format>& asked);
+
 /// The problem of a layer with these weights: a product with `n` columns, with the layer's bias and
-/// activation; a convolution has columns and a layout of its own. Operands are drawn. Its records name the
+/// activation, and of weights of a byte with their scales and one for each column; a convolution has columns
+/// and a layout of its own. Operands are drawn. Its records name the
 /// layer, its file and its tensor. The weights are those of the kernel. UserError for a convolution whose
 /// images are not known.
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/formats/io/read.h>
+#include <weft/formats/pattern_rules.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/measure/structured_weights.h>
@@ -11,9 +13,11 @@
 #include <weft/search/network/onnx_layers.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 namespace weft {
 namespace {
@@ -40,17 +44,44 @@ void leave_out_hardly_pruned(NetworkLayer& layer, std::int64_t zeros, std::int64
   layer.left_out = fmt::format("{:.1f} % of its weights are zero: it stays dense", 100 * share);
 }
 
-/// Which kernel's format the weights are in is found with a few passes over the entries.
+/// Types of a byte in the spelling of .safetensors.
+constexpr std::array<std::string_view, 3> names_of_bytes{"F8_E4M3", "F8_E5M2", "I8"};
+
+/// Found with a few passes over the entries. That of 2:4 weights of a byte has its name also where kernels of
+/// it are left to those who ask for them.
+Format structure_of(const WeightMatrix& matrix) {
+  const bool is_pairs = is_factor_of_a_byte(matrix.values.dtype()) && keeps_two_of_four(matrix, 1, 4);
+  return is_pairs ? formats::n_m() : formats_worth_trying(matrix).front();
+}
+
 LayerWeights found_in(const WeightMatrix& matrix) {
   LayerWeights found;
   found.elements = matrix.rows * matrix.columns;
   found.zeros = found.elements - matrix.stored();
   found.dtype = matrix.values.dtype();
   found.dense_bytes = static_cast<std::uint64_t>(found.elements) * size_of(found.dtype);
-  found.format = formats_worth_trying(matrix).front();
+  found.format = structure_of(matrix);
   found.packed_bytes = pack(matrix, found.format).bytes();
   found.note = matrix.note;
+  if (!matrix.row_scale.empty()) {
+    const auto [least, most] = std::ranges::minmax(matrix.row_scale);
+    found.scales = {least, most};
+  }
   return found;
+}
+
+/// What a layer of a byte lacks for a kernel in a network, where activations come in wider types.
+std::string why_not_of_a_byte(const NetworkLayer& layer, const WeightMatrix& matrix) {
+  const DType dtype = matrix.values.dtype();
+  if (!is_factor_of_a_byte(dtype)) return {};
+  if (layer.kind == LayerKind::convolution)
+    return fmt::format("a convolution of {}: of elements of a byte linear layers alone are taken",
+                       name_of(dtype));
+  if (!matrix.row_scale.empty()) return {};
+  const std::string name = layer.weight.tensor.empty() ? "weight" : layer.weight.tensor;
+  return fmt::format(
+      "elements of {} without a scale: a tensor {}_scale, [1] or one for each row, says what they stand for",
+      name_of(dtype), name);
 }
 
 void look_at(NetworkLayer& layer) {
@@ -66,7 +97,8 @@ void look_at(NetworkLayer& layer) {
   const WeightMatrix matrix = weights_of(layer);
   if (layer.weight.shape.empty()) layer.weight.shape = matrix.shape;
   layer.found = found_in(matrix);
-  leave_out_hardly_pruned(layer, layer.found->zeros, layer.found->elements);
+  layer.left_out = why_not_of_a_byte(layer, matrix);
+  if (layer.is_candidate()) leave_out_hardly_pruned(layer, layer.found->zeros, layer.found->elements);
 }
 
 WeightMatrix transpose_of(const WeightMatrix& matrix) {
@@ -84,8 +116,11 @@ WeightMatrix transpose_of(const WeightMatrix& matrix) {
 /// A layer whose weights cannot be read is left out, and the others are read.
 void inspect_layer(NetworkLayer& layer) {
   const std::string dtype = layer.weight.dtype;
-  if (dtype.starts_with("F8") || dtype.starts_with("I") || dtype.starts_with("U") || dtype == "BOOL") {
-    layer.left_out = "elements of " + dtype + ": only floating-point weights are taken";
+  const bool is_of_a_byte = std::ranges::find(names_of_bytes, dtype) != names_of_bytes.end();
+  if (!is_of_a_byte &&
+      (dtype.starts_with("F8") || dtype.starts_with("I") || dtype.starts_with("U") || dtype == "BOOL")) {
+    layer.left_out = fmt::format("elements of {}: floating-point weights are taken, and {} with a scale",
+                                 dtype, fmt::join(names_of_bytes, ", "));
     return;
   }
   const std::string fault = io::fault_of(layer.weight.path, [&] { look_at(layer); });
@@ -160,10 +195,10 @@ WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place) {
     WeightMatrix matrix = weft::read(layer.weight.path, {.tensor = layer.weight.tensor});
     if (layer.transposed) matrix = transpose_of(matrix);
     if (matrix.pattern_only) return with_random_values(matrix, DType::f32, 1);
-    if (!is_float(matrix.values.dtype()))
-      throw UserError("weights are no floating-point numbers", matrix.origin,
+    if (!is_factor(matrix.values.dtype()))
+      throw UserError("weights of that type are not multiplied with", matrix.origin,
                       fmt::format("elements of {}", name_of(matrix.values.dtype())),
-                      "f16, bf16, f32, f64, e4m3 or e5m2");
+                      "f16, bf16, f32, f64, e4m3, e5m2 or i8");
     return matrix;
   });
 }

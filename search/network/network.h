@@ -40,8 +40,9 @@ class Network {
   static Network read(const std::string& path, CallPlace place = {});
 
   /// Reads the weights of the layers, one after the other: zeros, structure, bytes. Memory is that of the
-  /// largest of them. Layers that are hardly pruned, whose weights are no floating-point numbers, or not
-  /// finite, are left out from then on. Returns false where `stop` ended it; what was found stays.
+  /// largest of them. Layers that are hardly pruned, or not finite, or of integers but i8, are left out from
+  /// then on; of elements of a byte also those without a scale, and convolutions. Returns false where `stop`
+  /// ended it; what was found stays.
   bool inspect(const InspectHooks& hooks = {});
 
   const std::string& path() const { return path_; }
@@ -58,7 +59,8 @@ class Network {
   std::size_t other_tensors_ = 0;
 };
 
-/// The weights of a layer. Errors as read(); of other element types than floating-point ones UserError.
+/// The weights of a layer, and their scales. Errors as read(); of element types that nobody multiplies with
+/// UserError.
 WeightMatrix weights_of(const NetworkLayer& layer, CallPlace place = {});
 /// As its kernel has them: filters of a convolution in groups over all channels, those of other groups
 /// pruned.

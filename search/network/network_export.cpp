@@ -83,14 +83,20 @@ class Exporter {
     return kernels;
   }
 
+  const std::vector<float>& scales() const { return matrix_->row_scale; }
+
   /// All that the layer's package for such a device depends on.
   std::string made_from(PackageDevice device) const {
     const std::vector<std::string> targets = targets_of(options_, device);
     std::string text = fmt::format(
         "{}\n{}\n{}\n", layer_.name, hash_of_pattern(*matrix_),
         hash_of({reinterpret_cast<const char*>(matrix_->values.data()), matrix_->values.bytes()}));
+    const std::span<const std::byte> scales = std::as_bytes(std::span(matrix_->row_scale));
+    if (!scales.empty())
+      text += hash_of({reinterpret_cast<const char*>(scales.data()), scales.size()}) + '\n';
     text += fmt::format("{}\n{}\n", fmt::join(targets, ","), options_.threads);
     text += fmt::format("{}\n", name_of(layer_.activation));
+    for (const Format& one : options_.formats) text += one.text() + "\n";
     for (const Sizes& size : sizes_of(layer_, options_)) {
       text += fmt::format("{} to {}\n", size.least, size.most);
       for (const std::string& name : targets) {
@@ -123,6 +129,13 @@ class Exporter {
     return best != nullptr ? std::optional(*best) : std::nullopt;
   }
 
+  /// Formats that were asked for beside those that are chosen among in any case.
+  ChoiceOptions choosing(const Target& target) const {
+    ChoiceOptions choosing{.image_groups = layer_.image_groups};
+    if (!options_.formats.empty()) choosing.formats = searched_formats(*matrix_, target, options_.formats);
+    return choosing;
+  }
+
   Kernel kernel(const Sizes& size, const Target& target) const {
     const Algorithm exact = problem_at(size.most, target).what.algorithm;
     const KernelOptions with{.threads = target.is_gpu() ? 0 : options_.threads};
@@ -131,7 +144,7 @@ class Exporter {
         layer_.convolution || (size.least == size.most && sizes_of(layer_, options_).size() > 1);
     std::optional<Schedule> chosen = of_trials(exact, size.most, target);
     if (!chosen) {
-      Choice choice = choose(exact, *matrix_, target, {.image_groups = layer_.image_groups});
+      Choice choice = choose(exact, *matrix_, target, choosing(target));
       chosen = first_that_fits(
           choice, [&](const Way& way) { return schedule_of_way(way, exact, *matrix_, nullptr, target); });
     }
@@ -143,7 +156,7 @@ class Exporter {
       return compile(replayed, with);
     } catch (const UserError&) {
       // The steps are for that size alone.
-      return auto_kernel(open, *matrix_, target, {}, with).kernel;
+      return auto_kernel(open, *matrix_, target, choosing(target), with).kernel;
     }
   }
 
@@ -206,7 +219,7 @@ ExportedNetwork export_network(const std::string& folder, Network& network,
             package.keep(layer.name, device);
           else
             package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(device),
-                         std::string(name_of(layer.activation)), settings_of(layer)},
+                         std::string(name_of(layer.activation)), settings_of(layer), exporter.scales()},
                         made_from);
         }
         result.layers.push_back(layer.name);

@@ -23,6 +23,8 @@ struct NetworkExportOptions {
   /// Trials, as tune_network() appends them: whose kernels are taken, and which layers stay dense. What was
   /// measured on this processor holds for its levels, too.
   std::span<const StoredRecord> records = {};
+  /// Chosen among beside those worth trying, where no trial says more and they hold a layer's weights.
+  std::vector<Format> formats = {};
   bool all = false;  ///< also layers that were measured to be faster dense
   int threads = 1;   ///< that share the loops of a kernel on a processor
 };

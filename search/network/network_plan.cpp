@@ -2,7 +2,6 @@
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/pruned_for.h>
 #include <weft/formats/io/safetensors.h>
-#include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_problem.h>
 #include <weft/search/network/network_plan.h>
 #include <weft/search/trials/plan.h>
@@ -37,6 +36,8 @@ std::string shard_name(std::size_t number, const std::string& layer, std::int64_
 void write_weights(const std::string& path, const WeightMatrix& weights) {
   std::vector<std::pair<std::string, Array>> tensors;
   tensors.emplace_back("weight", to_dense(weights).reshaped(weights.shape));
+  if (!weights.row_scale.empty())
+    tensors.emplace_back("weight_scale", Array::of(weights.row_scale).reshaped({weights.rows, 1}));
   std::map<std::string, std::string> metadata;
   if (weights.pruned_for != nullptr)
     metadata = io::metadata_of_pruned(weights.pruned_for->format, weights.pruned_for->row_order);
@@ -49,7 +50,7 @@ void write_shard(const Network& network, const ClassAtColumns& one, const Target
   const auto weights = std::make_shared<const WeightMatrix>(weights_of_kernel(layer));
   TrialProblem problem = problem_of(layer, weights, one.n, layout_on(target));
   name_place(problem, network, one.layers, 0, options.columns);
-  const std::vector<Format> formats = formats_worth_trying(*weights, target);
+  const std::vector<Format> formats = searched_formats(*weights, target, options.formats);
   problem.what.format = formats.front();
   Plan plan{problem.source, target.name, {}};
   TuneOptions tune = options.tune;

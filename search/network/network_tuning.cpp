@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/network/layer_problem.h>
 #include <weft/search/network/network_tuning.h>
 
@@ -53,7 +52,7 @@ class Search {
     with.any_format = true;
     ++looks_;
     try {
-      const std::vector<Space> spaces = spaces_of(problem, target);
+      const std::vector<Space> spaces = spaces_of(problem, target, options);
       const TuneResult result = tune(problem, spaces, target, file, with, hooks);
       take(result, problem, target, file);
       times.is_exhausted =
@@ -78,7 +77,7 @@ class Search {
     with.baselines = false;
     with.only = {{times.best->recipe, times.best->config, times.best->pattern.kind}};
     try {
-      const TuneResult result = tune(problem, spaces_of(problem, target), target, file, with, hooks);
+      const TuneResult result = tune(problem, spaces_of(problem, target, options), target, file, with, hooks);
       if (result.best)
         times.own[member] = result.best->time_of_correct();
       else if (!result.interrupted)
@@ -99,8 +98,9 @@ class Search {
     return std::make_shared<const WeightMatrix>(weights_of_kernel(layer_of(member)));
   }
 
-  static std::vector<Space> spaces_of(TrialProblem& problem, const Target& target) {
-    const std::vector<Format> formats = formats_worth_trying(*problem.what.matrix, target);
+  static std::vector<Space> spaces_of(TrialProblem& problem, const Target& target,
+                                      const NetworkTuneOptions& options) {
+    const std::vector<Format> formats = searched_formats(*problem.what.matrix, target, options.formats);
     problem.what.format = formats.front();
     return spaces_for(problem.what, formats, target);
   }

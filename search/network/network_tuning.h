@@ -18,6 +18,8 @@ namespace weft {
 struct NetworkTuneOptions {
   /// Columns, rows of the input, of linear layers of which the network file does not say how many they have.
   std::vector<std::int64_t> columns = {};
+  /// Tried beside those worth trying, where they hold a layer's weights.
+  std::vector<Format> formats = {};
   double seconds = 300;            ///< for all searches together
   std::int64_t most_trials = 100;  ///< a class at one number of columns gets
   /// How trials are measured. Its numbers of trials and seconds are not read.

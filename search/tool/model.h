@@ -19,6 +19,7 @@ void add_model_demo(CLI::App& verb, Action& action);
 struct TuneModel {
   std::string path;
   std::vector<std::int64_t> columns;
+  std::string format;  ///< tried as well, where it holds a layer's weights
   std::string budget = "5m";
   std::string measure = "gpu";
   std::string target;
@@ -35,6 +36,7 @@ int tune_model(const TuneModel& options);
 struct ExportModel {
   std::string path;
   std::vector<std::string> databases;
+  std::string format;  ///< chosen where no trial says more and it holds a layer's weights
   std::string name;
   std::string out;
   NetworkExportOptions with;
@@ -43,6 +45,8 @@ struct ExportModel {
 /// What weft model export does. Returns the exit code.
 int export_model(const ExportModel& options);
 
+/// What --format says of the layers of a network: none or one.
+std::vector<Format> asked_formats(const std::string& text);
 /// The layers of a path, inspected; progress on a terminal, and notes about layers on stderr.
 Network inspected_network(const std::string& path);
 /// The layers that are left out, by the reason.

@@ -40,6 +40,7 @@ int export_model(const ExportModel& given) {
   if (!options.databases.empty())
     records = of_option("--db", [&] { return records_of_files(options.databases); });
   options.with.records = records;
+  options.with.formats = asked_formats(options.format);
   Network network = inspected_network(options.path);
   const NetworkExportHooks hooks{
       .progress = [](std::size_t number, std::size_t all, const NetworkLayer& layer, bool kept) {
@@ -82,6 +83,7 @@ void add_model_export(CLI::App& verb, Action& action) {
       1, 1'000'000'000);
   begin_group(part, "Schedule");
   add_option(part, "--db", options.databases, "trials to choose by", "FILE");
+  add_option(part, "--format", options.format, "of layers without trials that fit it: see weft formats");
   add_list(part, "--archs", options.with.targets, "GPUs, and x86-64-v3, x86-64-v4, aarch64 of CPUs");
   only_from(add_option(part, "--threads", options.with.threads, "of a processor, that share a layer's loops"),
             1, 1024);

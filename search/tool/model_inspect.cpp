@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/model.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 
 #include <algorithm>
@@ -48,6 +49,11 @@ std::string text_of_bytes(std::uint64_t bytes) {
   return fmt::format("{:.2f} GB", size / thousand / thousand / thousand);
 }
 
+std::vector<Format> asked_formats(const std::string& text) {
+  if (text.empty()) return {};
+  return {of_option("--format", [&] { return parse_format(text); })};
+}
+
 Network inspected_network(const std::string& path) {
   Network network = Network::read(path);
   {
@@ -88,18 +94,35 @@ void print_left_out(const Network& network) {
 
 namespace {
 
+/// "0.0021 to 0.013"; one number where it is that of all rows.
+std::string text_of_scales(const LayerWeights& found) {
+  if (!found.scales) return "-";
+  const auto [least, most] = *found.scales;
+  return least == most ? fmt::format("{:.2g}", least) : fmt::format("{:.2g} to {:.2g}", least, most);
+}
+
 /// The candidates, and what they weigh.
 void print_candidates(const Network& network) {
-  Table table({"layer", "kind", "shape", "type", "zeros", "structure", "dense", "packed"});
+  const auto has_scales = [](const NetworkLayer& layer) { return layer.found && layer.found->scales; };
+  const bool any_scales = std::ranges::any_of(network.layers(), has_scales);
+  std::vector<std::string> heading{"layer", "kind", "shape", "type", "zeros", "structure", "dense", "packed"};
+  if (any_scales) heading.insert(heading.begin() + 4, "scale");
+  Table table(heading);
   std::uint64_t dense = 0, packed = 0;
   std::size_t count = 0;
   for (const NetworkLayer& layer : network.layers()) {
     if (!layer.is_candidate() || !layer.found) continue;
     const LayerWeights& found = *layer.found;
-    table.row({layer.name, std::string(name_of(layer.kind)),
-               fmt::format("{}", fmt::join(layer.weight.shape, " x ")), std::string(name_of(found.dtype)),
-               fmt::format("{:.1f} %", 100 * found.sparsity()), found.format.text(),
-               text_of_bytes(found.dense_bytes), text_of_bytes(found.packed_bytes)});
+    std::vector<std::string> cells{layer.name,
+                                   std::string(name_of(layer.kind)),
+                                   fmt::format("{}", fmt::join(layer.weight.shape, " x ")),
+                                   std::string(name_of(found.dtype)),
+                                   fmt::format("{:.1f} %", 100 * found.sparsity()),
+                                   found.format.text(),
+                                   text_of_bytes(found.dense_bytes),
+                                   text_of_bytes(found.packed_bytes)};
+    if (any_scales) cells.insert(cells.begin() + 4, text_of_scales(found));
+    table.row(cells);
     dense += found.dense_bytes;
     packed += found.packed_bytes;
     ++count;
@@ -122,6 +145,7 @@ nlohmann::ordered_json json_of(const NetworkLayer& layer) {
       json["dtype"] = name_of(found.dtype);
       json["format"] = found.format.text();
       json["packed_bytes"] = found.packed_bytes;
+      if (found.scales) json["scale"] = {{"least", found.scales->first}, {"most", found.scales->second}};
     }
   }
   if (!layer.is_candidate()) json["left_out"] = layer.left_out;

@@ -72,7 +72,9 @@ class Notes {
 /// On a processor also which libraries there may be.
 std::string why_no_verdict(const ClassTimes& one) {
   const std::string& why = one.verdict->standing->why_none;
-  if (one.best->measure != "cpu" || one.verdict->dense->whose != BaselineOf::weft) return why;
+  const auto dtype = dtype_named(one.best->problem.words.at("dtype"));
+  const bool is_of_a_byte = dtype && is_factor_of_a_byte(*dtype);
+  if (one.best->measure != "cpu" || one.verdict->dense->whose != BaselineOf::weft || is_of_a_byte) return why;
   return why +
          ": products are compared with oneDNN, MKL, OpenBLAS or BLIS, convolutions with oneDNN 3, where the "
          "loader finds them";
@@ -171,6 +173,7 @@ int write_plan_of(const TuneModel& options) {
   Network network = inspected_network(options.path);
   NetworkTuneOptions with = options.with;
   with.columns = options.columns;
+  with.formats = asked_formats(options.format);
   with.tune.measure.measure = target.is_gpu() ? Measure::gpu : Measure::cpu;
   const std::vector<std::string> shards = write_network_plan(network, target, options.plan, with);
   if (options.json) {
@@ -226,6 +229,7 @@ int tune_model(const TuneModel& given) {
   MeasureOptions& measure = options.with.tune.measure;
   measure.measure = measure_named(options.measure);
   options.with.columns = options.columns;
+  options.with.formats = asked_formats(options.format);
   options.with.seconds = seconds_of("--budget", options.budget);
   const auto cores = static_cast<int>(processors());
   options.with.tune.jobs = measure.measure == Measure::model ? 1 : cores;
@@ -278,6 +282,7 @@ void add_model_tune(CLI::App& verb, Action& action) {
   only_from(
       add_list(part, "--n", options.columns, "columns of linear layers, rows of their inputs: 1,8,512", "N"),
       1, 1'000'000'000);
+  add_option(part, "--format", options.format, "tried as well where it fits: see weft formats");
   begin_group(part, "Device");
   add_option(part, "--measure", options.measure, "gpu, cpu, sim or model");
   add_option(part, "--target", options.target, "see weft targets", "TARGET");

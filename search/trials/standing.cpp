@@ -34,6 +34,16 @@ bool is_launch(const Timed& best) {
   return bound_of(best.summary, best.record.recipe, best.record.config, best.target).by == Resource::launch;
 }
 
+/// Libraries are asked for few of the types of a byte: on a GPU for e4m3, on a processor for none.
+std::string why_no_library(const Timed& best) {
+  const auto word = best.record.problem.words.find("dtype");
+  const auto dtype = word == best.record.problem.words.end() ? std::nullopt : dtype_named(word->second);
+  std::string why = "no library was measured";
+  if (dtype && is_factor_of_a_byte(*dtype) && !(best.target.is_gpu() && *dtype == DType::e4m3))
+    why += fmt::format(", as none is asked for products of {} here", name_of(*dtype));
+  return why;
+}
+
 std::string shown_name(const Baseline& dense) {
   return dense.whose == BaselineOf::weft ? "weft's own dense kernel" : dense.name;
 }
@@ -70,7 +80,7 @@ Standing standing_of(const Timed& best, const Baseline& dense) {
   } else if (comparison.faster == Faster::dense) {
     standing.winner = Faster::dense;
   } else if (dense.whose == BaselineOf::weft) {
-    standing.why_none = "no library was measured";
+    standing.why_none = why_no_library(best);
   } else {
     standing.winner = Faster::kernel;
   }

@@ -234,6 +234,14 @@ TEST(Standings, HaveAWinnerOnlyBeyondTheError) {
   EXPECT_EQ(standing(timed("cpu", "default"), "cpu", 34.9, BaselineOf::weft).why_none,
             "no library was measured");
   EXPECT_EQ(standing(timed("cpu", "default"), "cpu", 5, BaselineOf::weft).winner, Winner::dense);
+  const auto of_bytes = [&](const char* dtype, const char* measure, const char* target) {
+    Record record = timed(measure);
+    record.problem.words["dtype"] = dtype;
+    return standing(record, target, 34.9, BaselineOf::weft).why_none;
+  };
+  EXPECT_EQ(of_bytes("e4m3", "gpu", "sm_90a"), "no library was measured");
+  EXPECT_THAT(of_bytes("i8", "gpu", "sm_90a"), HasSubstr("none is asked for products of i8 here"));
+  EXPECT_THAT(of_bytes("e4m3", "cpu", "cpu"), HasSubstr("none is asked for products of e4m3 here"));
   // By the model 1.31 times faster: within its error, whichever way.
   const Standing modelled = standing(timed("model"), "sm_90", 13.1, BaselineOf::model);
   EXPECT_EQ(modelled.winner, Winner::none);
