@@ -160,19 +160,14 @@ class Tensorize {
 
   /// Sums of their own, which can be added to others in f32, have tiles of two factors.
   std::optional<Reason> check_promotion() const {
-    if (!promotes_) return std::nullopt;
-    constexpr int broken = 14;
-    if (product().sum.type != DType::f32)
-      return Reason{broken,
-                    fmt::format("{} sums {} exactly", name_, name_of(product().operands())),
-                    written("tensorize", {name_}),
-                    {}};
-    if (product().place == TensorOperands::in_blocks || !of_stream_.empty())
-      return Reason{broken,
-                    fmt::format("{} of weights in {}", name_, context_.weights->format().text()),
-                    written("tensorize", {name_}),
-                    {}};
-    return std::nullopt;
+    const bool is_exact = product().sum.type != DType::f32;
+    const bool has_parts = product().place != TensorOperands::in_blocks && of_stream_.empty();
+    if (!promotes_ || (!is_exact && has_parts)) return std::nullopt;
+    return Reason{14,
+                  is_exact ? fmt::format("{} sums {} exactly", name_, name_of(product().operands()))
+                           : fmt::format("{} of weights in {}", name_, context_.weights->format().text()),
+                  written("tensorize", {name_}),
+                  {}};
   }
 
   static bool has_instruction(const Target& target, const Instruction& row) {
