@@ -106,10 +106,10 @@ class Operation {
   Stmt load_codes() const {
     if (codes_ == nullptr) return {};
     constexpr std::int64_t places_of_word = 8;
-    LayoutDigits lanes = instruction().codes->lane;
-    const bool has_both_rows = lanes[0].rows == 0;
-    lanes[0].rows = 0;
-    const auto [row_of_lane, place] = place_in<Expr>(lanes, fragments_.lane());
+    LayoutDigits digits = instruction().codes->lane;
+    const bool has_both_rows = digits[0].rows == 0;
+    digits[0].rows = 0;
+    const auto [row_of_lane, place] = place_in<Expr>(digits, fragments_.lane());
     Expr row = at_.row_tile * instruction().m + row_of_lane;
     if (instruction().warps() > 1) row = row + at_.warp * rows_of_words;
     const auto word = [&](std::int64_t behind) {

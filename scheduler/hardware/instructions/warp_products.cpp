@@ -5,14 +5,14 @@
 namespace weft::families {
 namespace {
 
-struct Row {
+struct WarpForm {
   DType type;
   int k;
   int lowest_sm;
   bool two_of_four = false;
   std::string_view ptx_version = {};
 };
-constexpr Row table[] = {
+constexpr WarpForm warp_forms[] = {
     {DType::f16, 8, 75},
     {DType::f16, 16, 80},
     {DType::bf16, 16, 80},
@@ -27,7 +27,7 @@ constexpr Row table[] = {
 };
 
 /// A register has so many elements that are neighbours along k, and those of four lanes follow one another.
-TensorProduct product_of(const Row& row) {
+TensorProduct product_of(const WarpForm& row) {
   const int together = 4 / static_cast<int>(size_of(row.type)), of_lanes = 4 * together;
   TensorProduct product{.name = kept_text(fmt::format("mma{}_m16n8k{}", row.two_of_four ? "_sp" : "", row.k)),
                         .m = 16,
@@ -46,7 +46,7 @@ TensorProduct product_of(const Row& row) {
 }
 
 /// Behind its factors, an instruction with two of four has the codes and, as argument 0, the selector.
-Instruction multiply(const Row& row) {
+Instruction multiply(const WarpForm& row) {
   const TensorProduct product = product_of(row);
   const std::string_view type = type_in_ptx(row.type), sums = type_in_ptx(product.sum.type);
   const int left = product.left.registers(), right = product.right.registers();
@@ -79,7 +79,7 @@ Layout layout_of_codes(DType type) {
 
 Rows warp_products() {
   Rows rows;
-  for (const Row& row : table) rows.push_back(multiply(row));
+  for (const WarpForm& row : warp_forms) rows.push_back(multiply(row));
   for (const bool transposed : {false, true})
     for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, transposed));
   // The lower halves of two registers, or where $3 is 1 the upper ones: codes of a row.

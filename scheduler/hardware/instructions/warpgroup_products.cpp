@@ -6,12 +6,12 @@ namespace weft::families {
 namespace {
 
 /// Of factors of those types, for each n.
-struct Row {
+struct WarpgroupForm {
   std::vector<DType> types;
   int k;
   bool two_of_four;
 };
-const Row table[] = {
+const WarpgroupForm warpgroup_forms[] = {
     {{DType::f16, DType::bf16}, 16, false},
     {{DType::e4m3, DType::e5m2, DType::i8}, 32, false},
     {{DType::f16, DType::bf16}, 32, true},
@@ -57,7 +57,7 @@ Instruction multiply(DType operands, int n, int k, bool two_of_four) {
 
 Rows warpgroup_products() {
   Rows rows;
-  for (const Row& row : table) {
+  for (const WarpgroupForm& row : warpgroup_forms) {
     for (int n = 16; n <= 256; n *= 2)
       for (const DType type : row.types) rows.push_back(multiply(type, n, row.k, row.two_of_four));
   }
