@@ -5,6 +5,8 @@
     study.py --weft build/release/weft --quick                    a test of less than a minute
     study.py ... --models mlp,cnn --methods one_shot --seeds 1,2 --device cuda
 
+It needs PyTorch and, for digits, scikit-learn; the test needs PyTorch alone.
+
 A line of the file is a run: model, data, method, pattern, sparsity asked for, zeros there are, seed, steps, accuracy of
 the dense network, of the one just pruned (one_shot alone) and of the one trained on, the mean over the layers of the
 share of |w| that the last pruning kept and, of one_shot on two models, the accuracy in elements of a byte.
