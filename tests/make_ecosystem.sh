@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A virtual environment with the packages whose files weft reads and writes, for io_ecosystem_test and tests/network:
+# A virtual environment with the packages whose files weft reads and writes, for io_ecosystem_test, tests/network
+# and the quick part of tests/accuracy:
 #   tests/make_ecosystem.sh [FOLDER]      by default build/ecosystem
 # and lets the tests of build/release use it. Needs a network; PyTorch is the one for processors alone.
 set -euo pipefail

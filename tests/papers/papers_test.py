@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The pages of docs/papers: that they are complete, and that what they show is what the records give.
+"""The pages of docs/papers and of accuracy: that they are complete, and that what they show is what the records give.
 
     papers_test.py WEFT SIMULATOR    which it has (ON) or not
 
 Every table and figure of a paper has a heading, links lead somewhere, tables between <!-- table: NAME --> and
-<!-- end --> are made anew from docs/data by the function of paper_tables.py with that name, and pictures by the
-commands that the pages show. WEFT_UPDATE_GOLDEN=1 writes tables and pictures in place of comparing them.
+<!-- end --> are made anew from docs/data by the function of paper_tables.py or accuracy_tables.py with that name, and
+pictures by the commands that the pages show or by accuracy_plots.py. WEFT_UPDATE_GOLDEN=1 writes tables and pictures in
+place of comparing them.
 """
 import os
 import pathlib
@@ -15,10 +16,13 @@ import subprocess
 import sys
 import tempfile
 
+import accuracy_plots
+import accuracy_tables
 import paper_tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "papers"
+ACCURACY = ROOT / "docs" / "measurements" / "accuracy.md"
 UPDATE = "WEFT_UPDATE_GOLDEN" in os.environ
 
 
@@ -45,8 +49,10 @@ def filled(page, text):
     """The page with its tables made anew."""
     def made(region):
         name = region.group(1)
-        table = getattr(paper_tables, f"{page.stem}_{name}", None)
-        check(table is not None, f"{page.name}: paper_tables.py makes no {page.stem}_{name}")
+        made_by = [vars(module)[f"{page.stem}_{name}"] for module in (paper_tables, accuracy_tables)
+                   if f"{page.stem}_{name}" in vars(module)]
+        check(len(made_by) == 1, f"{page.name}: {len(made_by)} functions are called {page.stem}_{name}")
+        table = made_by[0] if made_by else None
         return f"<!-- table: {name} -->\n{table()}<!-- end -->" if table else region.group(0)
     return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", made, text, flags=re.DOTALL)
 
@@ -72,12 +78,12 @@ def check_headings(page):
 
 def check_links(page):
     for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
-        check(link.startswith("http") or (PAGES / link).exists(), f"{page.name}: {link} is not there")
+        check(link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link} is not there")
 
 
 def check_pictures(weft, page):
     """Runs the commands of the page that draw."""
-    drawn = set()
+    drawn = set(accuracy_plots.PICTURES)
     for line in re.findall(r"^weft plot .*$", page.read_text(), flags=re.MULTILINE):
         words = shlex.split(line)
         picture = ROOT / words[words.index("-o") + 1]
@@ -97,7 +103,7 @@ def check_pictures(weft, page):
         check(picture in drawn, f"{page.name}: no command of the page draws {picture}")
 
 
-def check_records(path, text):
+def check_made(path, text):
     if UPDATE:
         path.write_text(text)
     check(path.exists() and path.read_text() == text, f"{path.name} is not what the records say that it is made of")
@@ -105,7 +111,9 @@ def check_records(path, text):
 
 def main(weft, simulator):
     paper_tables.WEFT, paper_tables.SIMULATOR = weft, simulator == "ON"
-    check_records(ROOT / "docs" / "data" / "h200_vendor_tiles.jsonl", paper_tables.nearest_tiles())
+    check_made(ROOT / "docs" / "data" / "h200_vendor_tiles.jsonl", paper_tables.nearest_tiles())
+    for name, picture in accuracy_plots.PICTURES.items():
+        check_made(PAGES / name, picture())
     pages = sorted(PAGES.glob("*.md"))
     check(len(pages) > 0, "docs/papers has no page")
     for page in pages:
@@ -114,6 +122,8 @@ def main(weft, simulator):
         check_tables(page)
         check_pictures(weft, page)
         check_links(page)
+    check_tables(ACCURACY)
+    check_links(ACCURACY)
     print(f"{len(pages)} pages, {len(failures)} failures")
     return 1 if failures else 0
 
