@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/formats/io/read.h>
-#include <weft/formats/pattern_rules.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/measure/structured_weights.h>
@@ -47,20 +46,14 @@ void leave_out_hardly_pruned(NetworkLayer& layer, std::int64_t zeros, std::int64
 /// Types of a byte in the spelling of .safetensors.
 constexpr std::array<std::string_view, 3> names_of_bytes{"F8_E4M3", "F8_E5M2", "I8"};
 
-/// Found with a few passes over the entries. That of 2:4 weights of a byte has its name also where kernels of
-/// it are left to those who ask for them.
-Format structure_of(const WeightMatrix& matrix) {
-  const bool is_pairs = is_factor_of_a_byte(matrix.values.dtype()) && keeps_two_of_four(matrix, 1, 4);
-  return is_pairs ? formats::n_m() : formats_worth_trying(matrix).front();
-}
-
+/// Which kernel's format the weights are in is found with a few passes over the entries.
 LayerWeights found_in(const WeightMatrix& matrix) {
   LayerWeights found;
   found.elements = matrix.rows * matrix.columns;
   found.zeros = found.elements - matrix.stored();
   found.dtype = matrix.values.dtype();
   found.dense_bytes = static_cast<std::uint64_t>(found.elements) * size_of(found.dtype);
-  found.format = structure_of(matrix);
+  found.format = formats_worth_trying(matrix).front();
   found.packed_bytes = pack(matrix, found.format).bytes();
   found.note = matrix.note;
   if (!matrix.row_scale.empty()) {
