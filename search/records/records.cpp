@@ -231,8 +231,8 @@ std::optional<double> Record::time_of_correct() const {
 }
 
 bool Record::sums_roughly() const {
-  const auto promote = config.find("promote");
-  return promote != config.end() && promote->second == 0;
+  const auto found = config.find("promote");
+  return found != config.end() && found->second == 0;
 }
 
 std::string Record::problem_key() const {

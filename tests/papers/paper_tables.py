@@ -184,16 +184,38 @@ def sparsert_figure_8():
                   "memory over code", "cuts", "median cut over best"], rows)
 
 
+SERIES_OF_FIGURE_1 = {"shfl_bw, V = 32": "shfl_bw:V=32", "V = 64": "shfl_bw:V=64", "V = 128": "shfl_bw:V=128",
+                      "no pattern, f16": None, "no pattern, f32": None}
+
+
+def figure_1():
+    """{series: {zero: (microseconds, speed-up over cuBLAS)}}: the fastest of each search."""
+    found = {name: {} for name in SERIES_OF_FIGURE_1}
+    for record in records("h200_figure_1.jsonl"):
+        kind, dtype = record["pattern"]["kind"], record["problem"]["dtype"]
+        name = next((name for name, wanted in SERIES_OF_FIGURE_1.items() if wanted == kind), f"no pattern, {dtype}")
+        times = time_of(record), ratio(record, f"cuBLAS {dtype}")
+        of_zero = found[name].setdefault(zero_of(record), times)
+        found[name][zero_of(record)] = min(of_zero, times)
+    return found
+
+
 def shfl_bw_figure_1():
-    """The fastest kernel of the study for each weight of the figure's size, beside the search with cuBLAS."""
-    best = {(v, round(100 * (1 - density))): min(times.values())
-            for (size, v, density, _), times in study("h200_shfl_bw_study.jsonl.xz").items()
-            if size == (2048, 2048, 128)}
-    rows = [[v, f"{zero} %", f"{time:.2f}", "-", "-", "study"] for (v, zero), time in sorted(best.items())]
-    trials = [record for record in records("h200_oracle_f16.jsonl.xz") if size_of(record) == (2048, 2048, 128)]
-    fastest, dense = min(map(time_of, trials)), next(filter(None, (time_of(trial, "cuBLAS f16") for trial in trials)))
-    rows.append([64, f"{zero_of(trials[0])} %", f"{fastest:.2f}", f"{dense:.2f}", f"{dense / fastest:.2f}", "search"])
-    return table(["V", "zeros", "weft us", "cuBLAS f16 us", "over cuBLAS", "of"], rows)
+    found = figure_1()
+    rows = [[f"{zero} %", *(f"{found[name][zero][0]:.2f} us, **{found[name][zero][1]:.2f}**" for name in found)]
+            for zero in sorted(found["V = 64"])]
+    return table(["zeros", *found], rows)
+
+
+def shfl_bw_figure_1_crossing():
+    """Between two shares of zeros the logarithm of the speed-up is a straight line."""
+    rows = []
+    for name, times in figure_1().items():
+        zeros = sorted(times)
+        crossing = next((low, high) for low, high in zip(zeros, zeros[1:]) if times[low][1] < 1 <= times[high][1])
+        below, above = (math.log(times[zero][1]) for zero in crossing)
+        rows.append([name, f"{crossing[0] - (crossing[1] - crossing[0]) * below / (above - below):.0f} %"])
+    return table(["", "as fast as dense of the same type from"], rows)
 
 
 def shfl_bw_section_3_2():
