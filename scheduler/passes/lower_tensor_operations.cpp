@@ -129,7 +129,7 @@ class Operation {
                                             ir::execute({std::string(join_halves),
                                                          {{codes_, own, 1}},
                                                          {{two, {0}, 1}, {two, {1}, 1}},
-                                                         {fragments_.lane() % lanes[0].extent}})})));
+                                                         {fragments_.lane() % digits[0].extent}})})));
   }
 
   /// Those of a row tile for an instruction: its place among the registers, and its half as an argument.
