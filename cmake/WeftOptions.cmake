@@ -49,5 +49,6 @@ if(WEFT_COVERAGE)
 endif()
 if(WEFT_STATIC)
   add_compile_options(-ffunction-sections -fdata-sections)
-  add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed -s)
+  # Libraries that are opened later (Triton's compiler in a contestant) must not find this C++ library in place of theirs.
+  add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed -Wl,--exclude-libs,ALL -s)
 endif()

@@ -114,7 +114,7 @@ def rounded(x, dtype):
     values, scales = torch.empty(x.shape, dtype=torch.float64), []
     for i, token in enumerate(x.float()):
         largest = token.abs().max()
-        scale = largest / LARGEST[dtype] if largest > 0 else torch.tensor(1.0)
+        scale = largest * (1 / LARGEST[dtype]) if largest > 0 else torch.tensor(1.0)
         of_scale = token / scale
         values[i] = (of_scale.round() if dtype == "I8" else of_scale.to(TYPES[dtype])).double()
         scales.append(scale.double())
