@@ -9,7 +9,6 @@ import json
 import math
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -23,26 +22,8 @@ if shutil.which("cmake") is None:
     print("[SKIP] there is no cmake")
     sys.exit(0)
 
-checks = 0
-
-
-def check(holds, what):
-    global checks
-    checks += 1
-    if not holds:
-        print("FAILED:", what)
-        sys.exit(1)
-    print("ok:", what)
-
-
-def write_safetensors(path, tensors):
-    header, offset = {}, 0
-    for name, array in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [offset, offset + array.nbytes]}
-        offset += array.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(a.tobytes() for a in tensors.values()))
+import checks  # noqa: E402: beside this file
+from checks import check, write_safetensors  # noqa: E402
 
 
 def pruned(random, shape, sparsity):
@@ -185,7 +166,7 @@ def main():
         parts = zip(np.split(images, 2, axis=1), np.split(tensors["grouped.weight"], 2))
         expected = np.concatenate([convolved(part, filters, 1, 1) for part, filters in parts], axis=1)
         near(run(library, package, "grouped", images, None, expected.shape, 0, threads), expected, "grouped is right")
-    print(f"{checks} checks passed")
+    print(f"{checks.done} checks passed")
     if len(sys.argv) <= 2:
         shutil.rmtree(folder)
 

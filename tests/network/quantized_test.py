@@ -26,29 +26,13 @@ if shutil.which("cmake") is None:
 TYPES = {"F32": torch.float32, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2, "I8": torch.int8}
 LARGEST = {"F8_E4M3": 448, "F8_E5M2": 57344, "I8": 127}
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+import checks  # noqa: E402: beside this file
 import weft  # noqa: E402: found beside the tests
-
-checks = 0
-
-
-def check(holds, what):
-    global checks
-    checks += 1
-    if not holds:
-        print("FAILED:", what)
-        sys.exit(1)
-    print("ok:", what, flush=True)
+from checks import check, write_safetensors  # noqa: E402
 
 
-def write_safetensors(path, tensors):
-    header, data = {}, b""
-    for name, tensor in tensors.items():
-        bytes_of = tensor.detach().contiguous().numpy().tobytes()
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(bytes_of)]}
-        data += bytes_of
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+def arrays_of(model):
+    return {name: tensor.numpy() for name, tensor in model.state_dict().items()}
 
 
 def read_safetensors(path):
@@ -221,7 +205,7 @@ def run(folder, dense, x, label, random, kind, pattern, quantize):
     (folder / "float").mkdir(parents=True)
     (folder / "net").mkdir()
     source, network = folder / "float" / "model.safetensors", folder / "net"
-    write_safetensors(source, dense.state_dict())
+    write_safetensors(source, arrays_of(dense))
     command("prune", source, "--all", *pattern, "-o", folder / "float" / "pruned.safetensors")
     chosen = read_safetensors(folder / "float" / "pruned.safetensors")
     masks = {name: one != 0 for name, (_, one) in chosen.items() if name.endswith("weight")}
@@ -230,7 +214,7 @@ def run(folder, dense, x, label, random, kind, pattern, quantize):
         for name, mask in masks.items():
             pruned.get_parameter(name).mul_(mask)
     train(pruned, masks, 150, random)
-    write_safetensors(source, pruned.state_dict())
+    write_safetensors(source, arrays_of(pruned))
     command("prune", source, "--all", *pattern, "--quantize", quantize, "-o", network / "model.safetensors")
     network_file(network)
     tensors = read_safetensors(network / "model.safetensors")
@@ -279,7 +263,7 @@ def main():
     anywhere = ["--format", "csr", "--sparsity", "0.8"]
     run(folder, dense, x, label, random, "anywhere", anywhere, "i8:per_row")
     run(folder, dense, x, label, random, "wide", anywhere, "e5m2:per_tensor")
-    print(f"{checks} checks passed")
+    print(f"{checks.done} checks passed")
     if len(sys.argv) <= 2:
         shutil.rmtree(folder)
 

@@ -20,7 +20,7 @@ concept Plain = std::integral<Number> || std::floating_point<Number>;
 template <class Number>
 using Condition = std::conditional_t<std::same_as<Number, ir::Expr>, ir::Expr, bool>;
 
-/// Whether a condition of knobs that a space lacks can be true: one that was left out cannot.
+/// Whether nothing makes it true: a condition of a knob that the space lacks, which is undefined, or false.
 inline bool is_left_out(const ir::Expr& condition) {
   return !condition.defined();
 }
