@@ -287,6 +287,21 @@ TEST(CpuCode, CopiesTurnWhatTheyHoldOnce) {
   test::expect_exact_on_cpu(rows);
 }
 
+TEST(CpuCode, CopiesOfLinesLeaveRoomInTheSecondCache) {
+  const Convolution images{.channels = 64, .filters = 64, .image = {56, 56}, .filter = {3, 3}, .pad = {1, 1}};
+  const WeightMatrix weights = synthetic_layer({.rows = 64, .columns = 576, .sparsity = 0.9, .seed = 1});
+  const auto steps = [&](std::int64_t second_cache) {
+    Target target = with_vectors(64);
+    target.second_cache_bytes = second_cache;
+    target.threads = 1;
+    return cpu_code(convolution_algorithm(images, DType::f32), packed(weights), target).cpp();
+  };
+  // A line of all channels is 16 KB, three times for the filter's columns, and two lines are read beyond.
+  EXPECT_THAT(steps(512 << 10), HasSubstr("split(p = 6)"));
+  EXPECT_THAT(steps(1 << 20), HasSubstr("split(p = 14)"));
+  EXPECT_THAT(steps(2 << 20), HasSubstr("split(p = 14)"));
+}
+
 TEST(CpuCode, VectorsOfHalfARegister) {
   if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
   for (const auto& [dtype, inner] : {std::pair{DType::f32, 57}, {DType::f16, 57}, {DType::bf16, 9}}) {

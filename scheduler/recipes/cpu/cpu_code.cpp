@@ -18,6 +18,7 @@ const RecipeNeeds cpu_code_needs{"cpu_code", "csr", "formats::csr()"};
 
 constexpr std::int64_t most_panels =
     8;  ///< that a block's code goes through: beyond that the copy is what costs
+constexpr std::int64_t most_panels_in_place = 16;
 
 constexpr std::int64_t most_idle = 4;  ///< one lane in so many has a pixel, at least
 
@@ -152,10 +153,12 @@ std::int64_t bytes_of_lines(const Algorithm& algorithm, const CpuNest& nest, std
   return bytes;
 }
 
-/// As many as three quarters of the second cache hold.
+/// As many as three quarters of the second cache hold; of a cache of 2 MiB no more than of one of 1 MiB,
+/// beyond which they took up to half as long again.
 std::int64_t most_lines(const Algorithm& algorithm, const CpuNest& nest, std::int64_t lanes,
                         const Target& target) {
-  const std::int64_t held = target.second_cache_bytes / 4 * 3;
+  constexpr std::int64_t most_held = 768 * 1024;
+  const std::int64_t held = std::min(target.second_cache_bytes / 4 * 3, most_held);
   std::int64_t most = nest.height;
   while (most > 1 && bytes_of_lines(algorithm, nest, most, lanes) > held) --most;
   return most;
@@ -371,7 +374,7 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
   if (has_lines(nest)) {
     chosen.columns = std::max(chosen.columns, lanes);
   } else if (chosen.columns == 0 && chosen.copy == CpuCopy::none) {
-    chosen.columns = lanes * whole_part(panels, most_panels);
+    chosen.columns = lanes * whole_part(panels, most_panels_in_place);
   } else if (chosen.columns == 0) {
     // What is beside the copy stays in the second cache, too.
     const std::int64_t fit =
