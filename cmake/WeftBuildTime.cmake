@@ -19,6 +19,10 @@ set(weft_standard_headers
 # with the same options, take them from it.
 function(weft_precompile target)
   cmake_parse_arguments(GIVEN "" "KIND" "HEADERS" ${ARGN})
+  if(target IN_LIST WEFT_OPTIMIZED)
+    target_compile_options(${target} PRIVATE -O1)
+    string(APPEND GIVEN_KIND _optimized)
+  endif()
   get_property(first GLOBAL PROPERTY WEFT_PRECOMPILED_${GIVEN_KIND})
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})

@@ -11,6 +11,7 @@ option(WEFT_STATIC "Link LLVM and the C++ library statically, to carry the comma
 option(WEFT_COVERAGE "Count which lines the tests reach" OFF)
 option(WEFT_TOGETHER "Compile files of a folder several at a time: quicker where all are built, slower where one has changed" ON)
 set(WEFT_CCACHE "" CACHE STRING "A compiler cache, as ccache, for builds of many branches; headers are then not precompiled")
+set(WEFT_OPTIMIZED "" CACHE STRING "Targets that are compiled with -O1 whatever the others are, because their tests take long")
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers to compile in, as -fsanitize= takes them")
 # On for the compiler that weft is kept quiet with; a newer one warns of new things, which is no reason not to build.
 set(weft_werror_default OFF)
