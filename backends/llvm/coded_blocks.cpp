@@ -229,7 +229,7 @@ bool keep_sums(CodedNest& nest) {
   CodedBlock& block = nest.block;
   std::vector<Expr> shape, iteration;
   std::int64_t elements = 1;
-  for (const ir::For* loop : nest.loops) {
+  for (const auto& [loop, guard] : nest.loops) {
     const auto range = ir::constant_iterations(*loop);
     if (!range || __builtin_mul_overflow(elements, range->extent, &elements)) return false;
     shape.emplace_back(range->extent);
@@ -263,8 +263,12 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
   const Stmt* body = &stmt;
   for (const auto* loop = body->as<ir::For>(); loop != nullptr; loop = body->as<ir::For>()) {
     if (loop->kind != LoopKind::serial) return std::nullopt;
-    nest.loops.push_back(loop);
+    nest.loops.push_back({loop});
     body = &loop->body;
+    const auto* guard = body->as<ir::If>();
+    if (guard == nullptr || guard->otherwise.defined()) continue;
+    nest.loops.back().guard = guard->condition;
+    body = &guard->then;
   }
   const auto* allocation = body->as<ir::Allocate>();
   const auto* choice = body->as<ir::If>();
@@ -272,9 +276,9 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
                : choice != nullptr   ? either(*choice)
                                      : std::nullopt;
   if (!found) return std::nullopt;
-  const bool chooses = std::ranges::any_of(nest.loops, [&](const ir::For* loop) {
+  const bool chooses = std::ranges::any_of(nest.loops, [&](const CodedNest::Loop& each) {
     return ir::any<ir::If>(found->sums,
-                           [&](const ir::If& one) { return ir::uses(one.condition, loop->name); });
+                           [&](const ir::If& one) { return ir::uses(one.condition, each.loop->name); });
   });
   if (chooses) return std::nullopt;
   const std::int64_t all = bytes_of_all(found->sums);
@@ -282,7 +286,7 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
   found->short_pieces =
       reads_apart(nest.loops, found->sums) &&
       (all > 2 * kept_in_cache || (all > kept_in_cache && bytes_of_vectors(found->sums) > first_cache));
-  for (const ir::For* loop : nest.loops) {
+  for (const auto& [loop, guard] : nest.loops) {
     const auto range = ir::constant_iterations(*loop);
     calls *= range ? range->extent : 0;
   }
@@ -315,11 +319,11 @@ std::int64_t SumCoder::bytes_of_vectors(const Stmt& sums) {
 }
 
 /// Whether iterations read other vectors, as of panels of a product; lines of an image share most of theirs.
-bool SumCoder::reads_apart(const std::vector<const ir::For*>& loops, const Stmt& sums) {
+bool SumCoder::reads_apart(const std::vector<CodedNest::Loop>& loops, const Stmt& sums) {
   const Sum& sum = first_run(sums);
   const auto [least, most] = std::ranges::minmax(*sum.places);
-  return std::ranges::all_of(loops, [&, span = most - least](const ir::For* loop) {
-    const std::int64_t between = std::abs(sum.first.coefficient_of(loop->name));
+  return std::ranges::all_of(loops, [&, span = most - least](const CodedNest::Loop& each) {
+    const std::int64_t between = std::abs(sum.first.coefficient_of(each.loop->name));
     return between == 0 || between > span;
   });
 }

@@ -69,7 +69,11 @@ struct CodedBlock {
 /// Loops around such a block, which all go through the same code: it may be cut into pieces that stay in the
 /// first cache while the loops go through one, then the next.
 struct CodedNest {
-  std::vector<const ir::For*> loops;  ///< outermost first
+  struct Loop {
+    const ir::For* loop = nullptr;
+    ir::Expr guard = {};  ///< what iterations meet that do anything: the last ones may not; undefined: all do
+  };
+  std::vector<Loop> loops;  ///< outermost first
   CodedBlock block;
   ir::BufferRef own =
       {};  ///< an array to allocate, where the sums of all iterations are until results are made
@@ -143,7 +147,7 @@ class SumCoder {
   static std::int64_t bytes_of_code(const Sum& sum);
   std::int64_t bytes_of_all(const ir::Stmt& sums);
   std::int64_t bytes_of_vectors(const ir::Stmt& sums);
-  bool reads_apart(const std::vector<const ir::For*>& loops, const ir::Stmt& sums);
+  bool reads_apart(const std::vector<CodedNest::Loop>& loops, const ir::Stmt& sums);
   // sum_text.cpp
   std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
   void write_products(const Sum& sum, const std::map<std::int64_t, std::int64_t>& register_of,

@@ -257,7 +257,7 @@ void Emitter::call(const CodedSum& sum, const CodedNest& nest) {
   stored = builder_.CreateSub(builder_.CreateShl(builder_.getInt32(1), stored), builder_.getInt32(1));
   ir::Expr number = 0;
   if (sum.ahead > 0) {
-    for (const ir::For* loop : nest.loops)
+    for (const auto& [loop, guard] : nest.loops)
       number = number * loop->extent + ir::variable(loop->name) - loop->begin;
   }
   llvm::Value* ahead = builder_.CreateSExtOrTrunc(value(number * sum.ahead), builder_.getInt64Ty());

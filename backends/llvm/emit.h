@@ -153,7 +153,7 @@ class Emitter {
   // emit_loops.cpp
   void serial_loop(const ir::For& loop, bool unroll);
   void serial_loop(const ir::For& loop, bool unroll, const std::function<void()>& body);
-  void in_loops(std::span<const ir::For* const> loops, const std::function<void()>& body);
+  void in_loops(std::span<const CodedNest::Loop> loops, const std::function<void()>& body);
   void unrolled_loop(const ir::For& loop);
   void vector_loop(const ir::For& loop);
   void vector_piece(const ir::For& loop, llvm::Value* first, const ir::Expr& first_expr, unsigned lanes);

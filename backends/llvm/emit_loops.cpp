@@ -131,9 +131,11 @@ void Emitter::serial_loop(const ir::For& loop, bool unroll) {
   serial_loop(loop, unroll, [&] { statement(loop.body); });
 }
 
-void Emitter::in_loops(std::span<const ir::For* const> loops, const std::function<void()>& body) {
+void Emitter::in_loops(std::span<const CodedNest::Loop> loops, const std::function<void()>& body) {
   if (loops.empty()) return body();
-  serial_loop(*loops.front(), false, [&] { in_loops(loops.subspan(1), body); });
+  const auto& [loop, guard] = loops.front();
+  const auto inside = [&] { in_loops(loops.subspan(1), body); };
+  serial_loop(*loop, false, [&] { guard.defined() ? branch(value(guard), inside, {}) : inside(); });
 }
 
 void Emitter::serial_loop(const ir::For& loop, bool unroll, const std::function<void()>& body) {

@@ -297,9 +297,23 @@ TEST(CpuCode, CopiesOfLinesLeaveRoomInTheSecondCache) {
     return cpu_code(convolution_algorithm(images, DType::f32), packed(weights), target).cpp();
   };
   // A line of all channels is 16 KB, three times for the filter's columns, and two lines are read beyond.
-  EXPECT_THAT(steps(512 << 10), HasSubstr("split(p = 6)"));
+  EXPECT_THAT(steps(512 << 10), HasSubstr("split(p = 8)"));
   EXPECT_THAT(steps(1 << 20), HasSubstr("split(p = 14)"));
   EXPECT_THAT(steps(2 << 20), HasSubstr("split(p = 14)"));
+}
+
+TEST(CpuCode, LinesThatLeaveARestGoThroughAPieceBeforeTheNextOne) {
+  if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
+  // Several pieces of code; five lines and then four of them, of two vectors each.
+  const Convolution images{.channels = 40, .filters = 31, .image = {9, 19}, .filter = {3, 3}, .pad = {1, 1}};
+  const Kernel kernel = test::expect_exact_on_cpu(
+      cpu_code(convolution_algorithm(images, DType::f32), packed(test::small_integers(31, 360)),
+               with_vectors(64), {.lines = 5}),
+      {.processor = "x86-64-v4"});
+  const std::string text = kernel.assembly();
+  const std::size_t second = text.find("$weft_sum_1", text.find("parallel_body:"));
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_EQ(text.find("$weft_sum_0", second), std::string::npos);
 }
 
 TEST(CpuCode, VectorsOfHalfARegister) {

@@ -6,6 +6,7 @@
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -153,15 +154,58 @@ std::int64_t bytes_of_lines(const Algorithm& algorithm, const CpuNest& nest, std
   return bytes;
 }
 
-/// As many as three quarters of the second cache hold; of a cache of 2 MiB no more than of one of 1 MiB,
-/// beyond which they took up to half as long again.
-std::int64_t most_lines(const Algorithm& algorithm, const CpuNest& nest, std::int64_t lanes,
-                        const Target& target) {
-  constexpr std::int64_t most_held = 768 * 1024;
-  const std::int64_t held = std::min(target.second_cache_bytes / 4 * 3, most_held);
-  std::int64_t most = nest.height;
-  while (most > 1 && bytes_of_lines(algorithm, nest, most, lanes) > held) --most;
-  return most;
+/// Copies of more bytes are slower to read.
+std::int64_t held_of_lines(const Target& target) {
+  constexpr std::int64_t most_held = 1 << 20;
+  return std::min(target.second_cache_bytes / 4 * 3, most_held);
+}
+
+/// Nanoseconds of an image that depend on how many lines are copied at a time: the copies, which hold the
+/// lines around them too; the code, which comes from behind the second cache once for each copy where both
+/// are more than it holds; and longer reads of copies that are large. Fitted to 21 convolutions on an Intel
+/// Xeon (docs/measurements/cpu.md).
+double cost_of_lines(const Algorithm& algorithm, const CpuNest& nest, const CpuCode& code,
+                     std::int64_t entries, const Target& target) {
+  constexpr double copied_a_nanosecond = 60, code_a_nanosecond = 40, read_a_nanosecond = 400;
+  constexpr double bytes_of_entry = 12, begins_behind = 0.4, all_behind = 0.6, doubled_by = 1 << 20;
+  constexpr double bytes_of_vector = 64;
+  const auto copied = static_cast<double>(bytes_of_lines(algorithm, nest, code.lines, code.lanes));
+  const auto second_cache = static_cast<double>(target.second_cache_bytes);
+  const auto columns = static_cast<double>(summed(algorithm));
+  const auto rows = static_cast<double>(extent_of(algorithm, nest.rows).value);
+  const auto groups = static_cast<double>(ceil_divide(nest.height, code.lines));
+  const auto vectors = static_cast<double>(nest.height * ceil_divide(nest.width, code.lanes));
+  const double all_code = static_cast<double>(entries) * bytes_of_entry;
+  const double empty = 1 - static_cast<double>(entries) / (rows * columns);
+  const double read = std::ceil(rows / static_cast<double>(code.rows)) * columns *
+                      (1 - std::pow(empty, static_cast<double>(code.rows)));
+  const double behind = std::clamp(
+      ((all_code + copied) / second_cache - begins_behind) / (all_behind - begins_behind), 0.0, 1.0);
+  const double slower =
+      std::clamp((copied - static_cast<double>(held_of_lines(target))) / doubled_by, 0.0, 1.0);
+  return groups * (copied / copied_a_nanosecond + behind * all_code / code_a_nanosecond) +
+         vectors * read * bytes_of_vector * slower / read_a_nanosecond;
+}
+
+/// Lines that are copied at a time, in parts that so many threads can share.
+std::int64_t chosen_lines(const Algorithm& algorithm, const CpuNest& nest, const CpuCode& code,
+                          std::int64_t entries, const Target& target, std::int64_t threads) {
+  CpuCode each = code;
+  if (code.vectors == CpuVectors::images) {
+    std::int64_t most = nest.height;
+    while (most > 1 && bytes_of_lines(algorithm, nest, most, code.lanes) > held_of_lines(target)) --most;
+    return evenly(nest.height, most, threads);
+  }
+  std::int64_t best = 0;
+  double least = 0;
+  for (std::int64_t most = nest.height; most > 0; most = std::min(most, each.lines) - 1) {
+    each.lines = evenly(nest.height, most, threads);
+    const double cost = cost_of_lines(algorithm, nest, each, entries, target);
+    if (best > 0 && cost >= least) continue;
+    best = each.lines;
+    least = cost;
+  }
+  return best;
 }
 
 /// Half of a register where all that there is fits into it.
@@ -368,8 +412,7 @@ CpuCode chosen_for(const CpuCode& knobs, const CpuNest& nest, const Algorithm& a
                                              !is_code_less(algorithm, nest, entries, target));
   const std::int64_t sharers = by_rows ? 1 : threads;
   if (chosen.lines == 0)
-    chosen.lines =
-        has_lines(nest) ? evenly(nest.height, most_lines(algorithm, nest, lanes, target), sharers) : 1;
+    chosen.lines = has_lines(nest) ? chosen_lines(algorithm, nest, chosen, entries, target, sharers) : 1;
   const std::int64_t panels = nest.width == 0 ? most_panels : ceil_divide(nest.width, lanes);
   if (has_lines(nest)) {
     chosen.columns = std::max(chosen.columns, lanes);
