@@ -23,6 +23,7 @@ struct RegressionSet {
 struct BoostingOptions {
   int trees = 300;
   int height = 4;            ///< comparisons on the longest way of a tree
+  int leaves = 64;           ///< of a tree, at most
   double rate = 0.07;        ///< the share of what a tree has learnt that is added
   double least_weight = 60;  ///< weights of a leaf, at least
 };
