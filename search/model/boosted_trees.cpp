@@ -156,7 +156,7 @@ class GrowingBoosted {
     write(node.right);
   }
 
-  /// Of each number's bins.
+  /// Sums of each number's bins.
   std::vector<Sum> sums_of(std::span<const std::size_t> samples) const {
     std::vector<Sum> sums(bins_.width() * most_bins);
     for (const std::size_t sample : samples) {
@@ -220,33 +220,44 @@ BoostedTrees::BoostedTrees(std::vector<Tree> trees) : trees_(std::move(trees)) {
     }
     add_places(tree);
   }
+  // The last ones walk beside a leaf that says nothing.
+  const auto nothing = static_cast<std::uint32_t>(places_.size());
+  places_.push_back({std::numeric_limits<double>::infinity(), 0, 0, {nothing, nothing}});
+  for (Walk& walk : walks_) walk.roots.resize(together, nothing);
 }
 
 void BoostedTrees::add_places(const Tree& tree) {
-  const std::size_t root = places_.size();
-  roots_.push_back(root);
+  const auto root = static_cast<std::uint32_t>(places_.size());
+  if (walks_.empty() || walks_.back().roots.size() == together) walks_.emplace_back();
+  Walk& walk = walks_.back();
+  walk.roots.push_back(root);
   std::vector<int> depths(tree.size(), 0);
   for (std::size_t i = 0; i < tree.size(); ++i) {
+    const std::uint32_t own = root + static_cast<std::uint32_t>(i);
     if (tree[i].feature < 0) {
-      places_.push_back({std::numeric_limits<double>::infinity(), tree[i].value, 0, {root + i, root + i}});
-      height_ = std::max(height_, depths[i]);
+      places_.push_back({std::numeric_limits<double>::infinity(), tree[i].value, 0, {own, own}});
+      walk.height = std::max(walk.height, depths[i]);
       continue;
     }
-    const auto right = static_cast<std::size_t>(tree[i].right);
+    const auto right = static_cast<std::uint32_t>(tree[i].right);
     places_.push_back(
-        {tree[i].threshold, 0, static_cast<std::size_t>(tree[i].feature), {root + right, root + i + 1}});
+        {tree[i].threshold, 0, static_cast<std::uint32_t>(tree[i].feature), {root + right, own + 1}});
     depths[i + 1] = depths[right] = depths[i] + 1;
   }
 }
 
 double BoostedTrees::value(std::span<const double> numbers) const {
   double sum = 0;
-  for (std::size_t at : roots_) {
-    for (int i = 0; i < height_; ++i) {
-      const Place& place = places_[at];
-      at = place.next[static_cast<std::size_t>(numbers[place.feature] <= place.threshold)];
+  for (const Walk& walk : walks_) {
+    std::array<std::uint32_t, together> at{};
+    std::ranges::copy(walk.roots, at.begin());
+    for (int i = 0; i < walk.height; ++i) {
+      for (std::uint32_t& one : at) {
+        const Place& place = places_[one];
+        one = place.next[static_cast<std::size_t>(numbers[place.feature] <= place.threshold)];
+      }
     }
-    sum += places_[at].value;
+    for (const std::uint32_t leaf : at) sum += places_[leaf].value;
   }
   return sum;
 }
