@@ -88,48 +88,95 @@ class GrowingBoosted {
                  const BoostingOptions& options)
       : bins_(bins), weights_(weights), left_(left), options_(options) {}
 
-  /// A tree of what is left, which is then less by what the tree says.
+  /// A tree of what is left, which is then less by what the tree says. The leaf that gains most is divided
+  /// next, wherever it is.
   BoostedTrees::Tree operator()() {
-    tree_.clear();
     std::vector<std::size_t> samples = numbers_below(left_.size());
-    grow(samples, options_.height);
+    nodes_.clear();
+    add_leaf(samples, options_.height, sums_of(samples));
+    for (int leaves = 1; leaves < options_.leaves; ++leaves) {
+      const auto best = std::ranges::max_element(
+          nodes_, {}, [](const Growing& node) { return node.is_leaf() ? node.split.gain : 0; });
+      if (!best->is_leaf() || best->split.gain <= 0) break;
+      divide(static_cast<std::size_t>(best - nodes_.begin()));
+    }
+    tree_.clear();
+    write(0);
     return tree_;
   }
 
  private:
-  void grow(std::span<std::size_t> samples, int height) {
-    const std::size_t place = tree_.size();
-    tree_.emplace_back();
-    const BinSplit best = height > 0 ? best_split(samples) : BinSplit{};
-    if (best.gain <= 0) return make_leaf(place, samples);
-    const auto goes_left = [&](std::size_t sample) {
-      return bins_.of_sample(sample)[best.feature] <= best.bin;
-    };
-    const auto right = std::ranges::stable_partition(samples, goes_left);
-    const auto middle = static_cast<std::size_t>(right.begin() - samples.begin());
-    tree_[place].feature = static_cast<int>(best.feature);
-    tree_[place].threshold = bins_.thresholds(best.feature)[best.bin];
-    grow(samples.first(middle), height - 1);
-    tree_[place].right = static_cast<int>(tree_.size());
-    grow(samples.subspan(middle), height - 1);
+  /// A node while its tree grows.
+  struct Growing {
+    std::span<std::size_t> samples;
+    int height = 0;  ///< comparisons that may be below it
+    std::vector<Sum> sums = {};
+    BinSplit split = {};
+    std::size_t left = 0, right = 0;
+
+    bool is_leaf() const { return left == 0; }
+  };
+
+  std::size_t add_leaf(std::span<std::size_t> samples, int height, std::vector<Sum> sums) {
+    const BinSplit split = height > 0 ? best_split(samples, sums) : BinSplit{};
+    nodes_.push_back({samples, height, std::move(sums), split});
+    return nodes_.size() - 1;
   }
 
-  BinSplit best_split(std::span<const std::size_t> samples) {
-    sums_.assign(bins_.width() * most_bins, Sum());
-    Sum all;
+  void divide(std::size_t number) {
+    const Growing node = std::move(nodes_[number]);
+    const auto goes_left = [&](std::size_t sample) {
+      return bins_.of_sample(sample)[node.split.feature] <= node.split.bin;
+    };
+    const auto middle = std::ranges::stable_partition(node.samples, goes_left).begin() - node.samples.begin();
+    const std::span<std::size_t> left = node.samples.first(static_cast<std::size_t>(middle));
+    const std::span<std::size_t> right = node.samples.subspan(left.size());
+    // The fewer samples are counted, the others are what is left.
+    const bool counts_left = left.size() < right.size();
+    std::vector<Sum> counted = sums_of(counts_left ? left : right), others = node.sums;
+    for (std::size_t i = 0; i < others.size(); ++i) add(others[i], {-counted[i].weight, -counted[i].target});
+    if (!counts_left) std::swap(counted, others);
+    nodes_[number] = {node.samples, node.height, {}, node.split};
+    const std::size_t of_left = add_leaf(left, node.height - 1, std::move(counted));
+    const std::size_t of_right = add_leaf(right, node.height - 1, std::move(others));
+    nodes_[number].left = of_left;
+    nodes_[number].right = of_right;
+  }
+
+  /// As BoostedTrees has a tree: the left child right behind its parent.
+  void write(std::size_t number) {
+    const Growing& node = nodes_[number];
+    const std::size_t place = tree_.size();
+    tree_.emplace_back();
+    if (node.is_leaf()) return make_leaf(place, node.samples);
+    tree_[place].feature = static_cast<int>(node.split.feature);
+    tree_[place].threshold = bins_.thresholds(node.split.feature)[node.split.bin];
+    write(node.left);
+    tree_[place].right = static_cast<int>(tree_.size());
+    write(node.right);
+  }
+
+  /// Sums of each number's bins.
+  std::vector<Sum> sums_of(std::span<const std::size_t> samples) const {
+    std::vector<Sum> sums(bins_.width() * most_bins);
     for (const std::size_t sample : samples) {
       const Sum one{weights_[sample], weights_[sample] * left_[sample]};
-      add(all, one);
       const std::span<const std::uint8_t> of_sample = bins_.of_sample(sample);
       for (std::size_t feature = 0; feature < of_sample.size(); ++feature)
-        add(sums_[feature * most_bins + of_sample[feature]], one);
+        add(sums[feature * most_bins + of_sample[feature]], one);
     }
+    return sums;
+  }
+
+  BinSplit best_split(std::span<const std::size_t> samples, const std::vector<Sum>& sums) const {
+    Sum all;
+    for (const std::size_t sample : samples) add(all, {weights_[sample], weights_[sample] * left_[sample]});
     BinSplit best;
     constexpr double least_gain = 1e-9;
     for (std::size_t feature = 0; feature < bins_.width(); ++feature) {
       Sum left;
       for (std::size_t bin = 0; bin < bins_.thresholds(feature).size(); ++bin) {
-        add(left, sums_[feature * most_bins + bin]);
+        add(left, sums[feature * most_bins + bin]);
         const Sum right{all.weight - left.weight, all.target - left.target};
         if (left.weight < options_.least_weight || right.weight < options_.least_weight) continue;
         const double gain = left.gain() + right.gain() - all.gain();
@@ -157,7 +204,7 @@ class GrowingBoosted {
   const std::vector<double>& weights_;
   std::vector<double>& left_;
   const BoostingOptions& options_;
-  std::vector<Sum> sums_;
+  std::vector<Growing> nodes_;
   BoostedTrees::Tree tree_;
 };
 
@@ -173,33 +220,44 @@ BoostedTrees::BoostedTrees(std::vector<Tree> trees) : trees_(std::move(trees)) {
     }
     add_places(tree);
   }
+  // The last ones walk beside a leaf that says nothing.
+  const auto nothing = static_cast<std::uint32_t>(places_.size());
+  places_.push_back({std::numeric_limits<double>::infinity(), 0, 0, {nothing, nothing}});
+  for (Walk& walk : walks_) walk.roots.resize(together, nothing);
 }
 
 void BoostedTrees::add_places(const Tree& tree) {
-  const std::size_t root = places_.size();
-  roots_.push_back(root);
+  const auto root = static_cast<std::uint32_t>(places_.size());
+  if (walks_.empty() || walks_.back().roots.size() == together) walks_.emplace_back();
+  Walk& walk = walks_.back();
+  walk.roots.push_back(root);
   std::vector<int> depths(tree.size(), 0);
   for (std::size_t i = 0; i < tree.size(); ++i) {
+    const std::uint32_t own = root + static_cast<std::uint32_t>(i);
     if (tree[i].feature < 0) {
-      places_.push_back({std::numeric_limits<double>::infinity(), tree[i].value, 0, {root + i, root + i}});
-      height_ = std::max(height_, depths[i]);
+      places_.push_back({std::numeric_limits<double>::infinity(), tree[i].value, 0, {own, own}});
+      walk.height = std::max(walk.height, depths[i]);
       continue;
     }
-    const auto right = static_cast<std::size_t>(tree[i].right);
+    const auto right = static_cast<std::uint32_t>(tree[i].right);
     places_.push_back(
-        {tree[i].threshold, 0, static_cast<std::size_t>(tree[i].feature), {root + right, root + i + 1}});
+        {tree[i].threshold, 0, static_cast<std::uint32_t>(tree[i].feature), {root + right, own + 1}});
     depths[i + 1] = depths[right] = depths[i] + 1;
   }
 }
 
 double BoostedTrees::value(std::span<const double> numbers) const {
   double sum = 0;
-  for (std::size_t at : roots_) {
-    for (int i = 0; i < height_; ++i) {
-      const Place& place = places_[at];
-      at = place.next[static_cast<std::size_t>(numbers[place.feature] <= place.threshold)];
+  for (const Walk& walk : walks_) {
+    std::array<std::uint32_t, together> at{};
+    std::ranges::copy(walk.roots, at.begin());
+    for (int i = 0; i < walk.height; ++i) {
+      for (std::uint32_t& one : at) {
+        const Place& place = places_[one];
+        one = place.next[static_cast<std::size_t>(numbers[place.feature] <= place.threshold)];
+      }
     }
-    sum += places_[at].value;
+    for (const std::uint32_t leaf : at) sum += places_[leaf].value;
   }
   return sum;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct RegressionSet {
 struct BoostingOptions {
   int trees = 300;
   int height = 4;            ///< comparisons on the longest way of a tree
+  int leaves = 64;           ///< leaves of a tree, at most
   double rate = 0.07;        ///< the share of what a tree has learnt that is added
   double least_weight = 60;  ///< weights of a leaf, at least
 };
@@ -48,18 +50,23 @@ class BoostedTrees {
 
  private:
   /// A node as value() walks through it: leaves lead to themselves, so that every way is as long as the
-  /// longest and no processor has to guess where one ends.
+  /// longest beside it and no processor has to guess where one ends.
   struct Place {
     double threshold = 0, value = 0;
-    std::size_t feature = 0;
-    std::array<std::size_t, 2> next{};  ///< to the right, to the left
+    std::uint32_t feature = 0;
+    std::array<std::uint32_t, 2> next{};  ///< to the right, to the left
+  };
+  /// Trees that are walked through side by side, so that none waits for the places of another.
+  static constexpr std::size_t together = 8;
+  struct Walk {
+    std::vector<std::uint32_t> roots;
+    int height = 0;
   };
   void add_places(const Tree& tree);
 
   std::vector<Tree> trees_;
   std::vector<Place> places_;
-  std::vector<std::size_t> roots_;
-  int height_ = 0;
+  std::vector<Walk> walks_;
 };
 
 /// Of equally good splits the lowest number's lowest threshold is taken, so that the same samples give the

@@ -53,7 +53,7 @@ std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, 
                                                  std::string_view recipe, const KnobValues& point,
                                                  const Target& target);
 /// What an expected time is multiplied by before kernels are ranked, and only then: what speaks against a
-/// recipe beside its time. Where times were learnt, 1.15 for the default schedule and 1.4 for hb_ell.
+/// recipe beside its time. Where times were learnt, 1.15 for the default schedule and 1.1 for hb_ell.
 /// Elsewhere 2 for the default schedule, which was the fastest in none of a dozen problems where another
 /// recipe has the weights, and 1.5 for what was never compared on a device.
 double reluctance_to(const ProblemSummary& problem, const Format& format, std::string_view recipe,

@@ -68,8 +68,9 @@ LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 /// Of sm_90a, from searches and from studies of what there is to choose from (docs/measurements/search.md).
 /// It is what
 ///     learn_times TRIALS.jsonl h100_choice_study.jsonl h100_choice_study_2.jsonl h200_choice_study.jsonl
-///         h200_image_trials.jsonl --trees 500 --height 6 --rate 0.06 -o search/model/sm_90a_times.json
-/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are h200_drawn_search_7 and
+///         h200_image_trials.jsonl h200_transformer_layers.jsonl h200_lane_streams.jsonl --trees 300
+///         --height 12 --leaves 64 --least-weight 20 --rate 0.06 -o search/model/sm_90a_times.json
+/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are h200_drawn_search_9 to
 /// h200_drawn_search_6, h200_linear_search, h200_short_search_3, h200_drawn_search_5 to h200_drawn_search_3,
 /// h200_short_search_2, h200_drawn_search, h200_short_search, h200_drawn_search_2, h200_full_search,
 /// h200_narrow_tiles, h200_few_columns_trials and h200_image_search. Read once.

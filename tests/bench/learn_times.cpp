@@ -122,9 +122,12 @@ std::optional<Algorithm> images_of(const Record& record) {
 
 std::optional<Algorithm> algorithm_of(const Record& record) {
   if (record.kernel == "conv2d") return images_of(record);
-  if (record.problem.word("algorithm").find("B[k, n]") == std::string::npos) return std::nullopt;
+  const std::string text = record.problem.word("algorithm");
+  const bool across = text.find("B[n, k]") != std::string::npos;
+  if (!across && text.find("B[k, n]") == std::string::npos) return std::nullopt;
   const ProblemSummary problem = summary_of(record);
-  return spmm_algorithm(problem.m, problem.k, Extent(problem.n), problem.dtype);
+  return spmm_algorithm(problem.m, problem.k, Extent(problem.n), problem.dtype, {},
+                        across ? ProductLayout::nk : ProductLayout::kn);
 }
 
 /// With the caches of the processor that measured.
@@ -134,7 +137,7 @@ Target measured_on(const Record& record, Target target) {
   return target;
 }
 
-/// A right trial of `weft tune` of a convolution, or of a product whose operands are rows of N columns.
+/// A right trial of `weft tune` of a convolution, or of a product in either layout.
 std::optional<Measured> measured_of(const Record& record, const Target& of_all) {
   const Target target = measured_on(record, of_all);
   std::optional<double> time = record.time_of_correct();
@@ -367,6 +370,7 @@ int main(int argc, char** argv) {
   app.add_option("--target", options.target, "that was measured")->capture_default_str();
   app.add_option("--trees", options.boosting.trees)->capture_default_str();
   app.add_option("--height", options.boosting.height)->capture_default_str();
+  app.add_option("--leaves", options.boosting.leaves, "of a tree, at most")->capture_default_str();
   app.add_option("--rate", options.boosting.rate)->capture_default_str();
   app.add_option("--least-weight", options.boosting.least_weight, "of a leaf")->capture_default_str();
   app.add_option("--folds", options.folds, "parts that problems are dealt into")->capture_default_str();

@@ -9,17 +9,22 @@
 namespace weft {
 namespace {
 
-// Microseconds on an H200, fitted to 543 kernels of 33 convolutions in f32 (docs/measurements/choice.md).
+// Microseconds on an H200, fitted to 543 kernels of 33 convolutions in f32 (docs/measurements/choice.md);
+// what lies apart to 311 kernels of images with their channels innermost (docs/measurements/search.md).
 constexpr double always_of_image = 1.8;       ///< a launch, the first loads, and the results
 constexpr double of_far_filters = 1.23e-4;    ///< a byte of code of a processor beyond those at hand
 constexpr double of_all_filters = 1.45e-6;    ///< a byte of code of all blocks of filters
-constexpr double of_copy = 1e-4;              ///< a copy of a few bytes into a tile, by a processor
+constexpr double of_copy = 1e-4;              ///< a copy of a few bytes into a tile, by a processor,
+constexpr double of_copy_apart = 2.5e-4;      ///< or of an element, where channels lie side by side
 constexpr double of_read = 0.177e-3;          ///< a read of the tile by a warp,
+constexpr double of_read_of_halves = 5.8e-3;  ///< or of halves of words that lie apart,
 constexpr double of_clamped_read = 0.674e-3;  ///< or of the image itself,
 constexpr double of_read_apart = 0.48e-3;  ///< or of each of its pixels, where they do not lie side by side
+constexpr double of_row_apart = 0.026;     ///< a row of results of a warp whose pixels do not either
 constexpr double of_image_instruction = 1.02e-3;  ///< one of a group
 constexpr double of_image_exchange = 0.354e-3;    ///< a row of sums of a warp through shared memory
 constexpr double instructions_of_clamped_read = 1.67;
+constexpr std::int64_t bytes_of_word = 4;
 
 constexpr std::int64_t least_clamped_rows = 8;
 
@@ -161,7 +166,8 @@ Bound SparseRtConvolution::time(const Cut& cut) const {
   const double written = real(stored_) / row_blocks + reads * (staged ? 1 : instructions_of_clamped_read);
   const double own_code = written * code::bytes_of_instruction, all_code = row_blocks * own_code;
   const double each = real(ceil_divide(blocks(cut), measured_processors)), share = real(cut.groups);
-  const double staging = staged ? of_copy * real(bytes_of_tile(cut)) / real(bytes_of_element_ * run_) : 0;
+  const double copy = lies_apart_ ? of_copy_apart : of_copy;
+  const double staging = staged ? copy * real(bytes_of_tile(cut)) / real(bytes_of_element_ * run_) : 0;
   const double exchanged = cut.groups > 1 ? 2 * share * real(cut.rows * warps(cut)) : 0;
   Bound bound;
   const auto add = [&](Resource resource, double microseconds) {
@@ -174,9 +180,11 @@ Bound SparseRtConvolution::time(const Cut& cut) const {
       of_far_filters * std::max(0.0, each * own_code - code::bytes_at_hand) + of_all_filters * all_code);
   add(Resource::units, of_image_instruction * written / share);
   const double clamped = lies_apart_ ? of_read_apart * real(columns_) : of_clamped_read;
-  const double read = (staged ? of_read : clamped) * reads * real(warps(cut));
+  const double of_tile = lies_apart_ && bytes_of_element_ < bytes_of_word ? of_read_of_halves : of_read;
+  const double read = (staged ? of_tile : clamped) * reads * real(warps(cut));
+  const double results = lies_apart_ ? of_row_apart * real(cut.rows * warps(cut)) : 0;
   add(staged ? Resource::shared_memory : Resource::l2,
-      each * (staging + read + of_image_exchange * exchanged));
+      each * (staging + read + results + of_image_exchange * exchanged));
   return bound;
 }
 

@@ -54,9 +54,27 @@ TEST(BoostedTrees, SameSamplesGiveTheSameTrees) {
 TEST(BoostedTrees, LeavesHaveTheirWeightAndTreesTheirHeight) {
   const BoostedTrees trees = fit_boosted_trees(drawn_set(1), {.trees = 3, .height = 2});
   for (const BoostedTrees::Tree& tree : trees.trees()) EXPECT_EQ(tree.size(), 7U);
+  const BoostedTrees few = fit_boosted_trees(drawn_set(1), {.trees = 3, .height = 8, .leaves = 5});
+  for (const BoostedTrees::Tree& tree : few.trees()) EXPECT_EQ(tree.size(), 9U) << "five leaves";
   const BoostedTrees whole = fit_boosted_trees(drawn_set(1), {.trees = 1, .least_weight = 1e6});
   EXPECT_EQ(whole.trees().front().size(), 1U) << "nothing to split";
   EXPECT_EQ(BoostedTrees().value({}), 0);
+}
+
+/// Targets of the lower half are alike.
+TEST(BoostedTrees, LeafThatGainsMostIsDivided) {
+  RegressionSet set{.width = 1};
+  constexpr int samples = 1024;
+  for (int i = 0; i < samples; ++i) {
+    set.numbers.push_back(i);
+    set.targets.push_back(i < samples / 2 ? 0 : i);
+    set.weights.push_back(1);
+  }
+  const BoostedTrees trees =
+      fit_boosted_trees(set, {.trees = 1, .height = 6, .leaves = 4, .rate = 1, .least_weight = 1});
+  const BoostedTrees::Tree& tree = trees.trees().front();
+  ASSERT_EQ(tree.size(), 7U);
+  EXPECT_EQ(tree[1].feature, -1) << "of the lower half nothing is left to be learnt";
 }
 
 struct Example {
