@@ -53,13 +53,16 @@ class ProducerCopies {
     std::int64_t runs = 1;    ///< in a row of the tile
     std::int64_t rows = 1;    ///< rows of the tile that a thread copies
     ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
-    ir::BufferRef loaded;     ///< the number that a lane has loaded, for each turn
-    ir::BufferRef coming;     ///< the numbers of the first turns of the loop that comes next
-    ir::BufferRef whole;      ///< whether none of the warp's numbers is the mark of padding
-    ir::BufferRef chosen;     ///< the numbers of all rows of the thread
+    bool one_number = false;  ///< whether it is the same for all rows of the tile
+    ir::Expr has_rows;     ///< of the first row of a thread: whether its rows are read; undefined: they are
+    ir::BufferRef loaded;  ///< the number that a lane has loaded, for each turn
+    ir::BufferRef coming;  ///< the numbers of the first turns of the loop that comes next
+    ir::BufferRef whole;   ///< whether none of the warp's numbers is the mark of padding
+    ir::BufferRef chosen;  ///< the numbers of all rows of the thread
   };
 
   Gathered gathered(const ir::Copy& copy) const;
+  static void take_slots_of_block(Gathered& gather);
   ir::Expr row_of(const Gathered& gather, const ir::Expr& round) const;
   ir::Expr number_of(const Gathered& gather, const ir::Expr& iteration) const;
   ir::Stmt load_number(const Gathered& gather, const ir::Expr& turn, const ir::Expr& iteration) const;

@@ -1,5 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -261,7 +262,46 @@ class Roles {
     if (!has_codes) return ir::block({ir::for_loop(std::move(changed)), finish, last});
     // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
     // there are would give them behind it.
+    if (const Expr first = first_of_pairs(changed); first.defined()) {
+      const auto [keeping_first, of_pairs] = cut_at(changed, first);
+      return ir::block({finish, in_pairs(keeping_first), finish, in_pairs(of_pairs), finish, last});
+    }
     return ir::block({finish, in_pairs(changed), finish, last});
+  }
+
+  /// Of a loop over blocks, of which those before some number keep their first slots, that number; undefined
+  /// where there are none.
+  static Expr first_of_pairs(const ir::For& loop) {
+    Expr first;
+    ir::each<ir::Call>(loop.body, [&](const ir::Call& call) {
+      if (call.instruction != kept_slot_behind) return;
+      const auto* block = call.arguments[2].as<ir::Variable>();
+      if (block != nullptr && block->name == loop.name && !ir::uses(call.arguments[3], loop.name))
+        first = call.arguments[3];
+    });
+    return first;
+  }
+
+  /// The loop in two, in each of which all blocks are of one kind: no instruction that goes on by itself
+  /// stands behind a condition then.
+  static std::pair<ir::For, ir::For> cut_at(const ir::For& loop, const Expr& first) {
+    const auto of_kind = [&](bool keeps_first) {
+      ir::For part = loop;
+      part.body = ir::rewrite<ir::Call>(loop.body, [&](const ir::Call& call, const Expr& e) {
+        if (call.instruction != kept_slot_behind) return e;
+        std::vector<Expr> arguments = call.arguments;
+        arguments[2] = 0;
+        arguments[3] = keeps_first ? 1 : 0;
+        return ir::call(call.instruction, call.dtype, std::move(arguments));
+      });
+      return part;
+    };
+    ir::For keeping_first = of_kind(true), of_pairs = of_kind(false);
+    const Expr end = loop.begin + loop.extent;
+    of_pairs.begin = ir::minimum(ir::maximum(first, loop.begin), end);
+    of_pairs.extent = end - of_pairs.begin;
+    keeping_first.extent = of_pairs.begin - loop.begin;
+    return {std::move(keeping_first), std::move(of_pairs)};
   }
 
   /// Whether what the operation sums to is allocated inside.
