@@ -264,7 +264,8 @@ class Roles {
     // there are would give them behind it.
     if (const Expr first = first_of_pairs(changed); first.defined()) {
       const auto [keeping_first, of_pairs] = cut_at(changed, first);
-      return ir::block({finish, in_pairs(keeping_first), finish, in_pairs(of_pairs), finish, last});
+      const Stmt wait = of_kind(finish, false);
+      return ir::block({wait, in_pairs(keeping_first), wait, in_pairs(of_pairs), wait, last});
     }
     return ir::block({finish, in_pairs(changed), finish, last});
   }
@@ -282,21 +283,23 @@ class Roles {
     return first;
   }
 
+  /// What is computed of a block of which that is known.
+  static Stmt of_kind(const Stmt& stmt, bool keeps_first) {
+    return ir::rewrite<ir::Call>(stmt, [&](const ir::Call& call, const Expr& e) {
+      if (call.instruction != kept_slot_behind) return e;
+      std::vector<Expr> arguments = call.arguments;
+      arguments[2] = 0;
+      arguments[3] = keeps_first ? 1 : 0;
+      return ir::call(call.instruction, call.dtype, std::move(arguments));
+    });
+  }
+
   /// The loop in two, in each of which all blocks are of one kind: no instruction that goes on by itself
   /// stands behind a condition then.
   static std::pair<ir::For, ir::For> cut_at(const ir::For& loop, const Expr& first) {
-    const auto of_kind = [&](bool keeps_first) {
-      ir::For part = loop;
-      part.body = ir::rewrite<ir::Call>(loop.body, [&](const ir::Call& call, const Expr& e) {
-        if (call.instruction != kept_slot_behind) return e;
-        std::vector<Expr> arguments = call.arguments;
-        arguments[2] = 0;
-        arguments[3] = keeps_first ? 1 : 0;
-        return ir::call(call.instruction, call.dtype, std::move(arguments));
-      });
-      return part;
-    };
-    ir::For keeping_first = of_kind(true), of_pairs = of_kind(false);
+    ir::For keeping_first = loop, of_pairs = loop;
+    keeping_first.body = of_kind(loop.body, true);
+    of_pairs.body = of_kind(loop.body, false);
     const Expr end = loop.begin + loop.extent;
     of_pairs.begin = ir::minimum(ir::maximum(first, loop.begin), end);
     of_pairs.extent = end - of_pairs.begin;
