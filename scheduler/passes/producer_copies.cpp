@@ -145,6 +145,7 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   };
   result.loaded = registers(".loaded", {turns});
   result.coming = registers(".coming", {iterations_ahead});
+  if (result.one_number) return result;
   result.chosen = registers(".rows", {result.rows});
   result.whole = registers(".whole", {});
   return result;
@@ -158,9 +159,16 @@ void ProducerCopies::take_slots_of_block(Gathered& gather) {
   const auto found = std::ranges::find_if(
       conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
   if (found == conditions.end()) return;
-  const std::int64_t* slots = ir::integer_value(bound_of_slots(*found)->arguments.back());
+  const ir::Call& bound = *bound_of_slots(*found);
+  const std::int64_t* slots = ir::integer_value(bound.arguments.back());
   if (slots == nullptr || *slots / 2 % gather.rows != 0) return;
-  gather.has_rows = *found;
+  gather.first_of_pairs = bound.arguments[1];
+  gather.known_first = ir::make_buffer(gather.copy.destination->name + ".first", DType::i32,
+                                       ir::Scope::registers, ir::Access::read_write, {});
+  std::vector<Expr> arguments = bound.arguments;
+  arguments[1] = ir::load(gather.known_first, {});
+  gather.has_rows =
+      ir::variable(gather.copy.coordinates.front()) < ir::call(bound.instruction, bound.dtype, arguments);
   conditions.erase(found);
   gather.copy.inside = conditions.empty() ? Expr() : ir::all_of(conditions);
 }
@@ -327,6 +335,15 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
   return ir::block(std::move(statements));
 }
 
+Stmt ProducerCopies::at_begin_of_list() const {
+  std::vector<Stmt> statements;
+  for (const Gathered& gather : gathers_) {
+    if (gather.known_first != nullptr)
+      statements.push_back(ir::store(gather.known_first, {}, gather.first_of_pairs));
+  }
+  return ir::block(std::move(statements));
+}
+
 Stmt ProducerCopies::before_first_iteration() const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
@@ -369,7 +386,8 @@ Stmt ProducerCopies::load_ahead(const Expr& turn) const {
 Stmt ProducerCopies::around(const Stmt& body) const {
   Stmt result = body;
   for (const Gathered& gather : gathers_) {
-    for (const ir::BufferRef& buffer : {gather.loaded, gather.coming, gather.whole, gather.chosen}) {
+    for (const ir::BufferRef& buffer :
+         {gather.loaded, gather.coming, gather.whole, gather.chosen, gather.known_first}) {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }

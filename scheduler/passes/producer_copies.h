@@ -26,6 +26,8 @@ class ProducerCopies {
 
   static constexpr std::int64_t turns = 4;  ///< turns of the loop, written out
 
+  /// What is loaded once for all iterations of a loop.
+  ir::Stmt at_begin_of_list() const;
   ir::Stmt before_first_iteration() const;
   /// The same for a loop that comes later, with another begin and extent: `at` says what an expression is
   /// there. When it begins, its numbers are taken.
@@ -54,7 +56,11 @@ class ProducerCopies {
     std::int64_t rows = 1;    ///< rows of the tile that a thread copies
     ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
     bool one_number = false;  ///< whether it is the same for all rows of the tile
-    ir::Expr has_rows;     ///< of the first row of a thread: whether its rows are read; undefined: they are
+    /// Where blocks may have half of the slots: the first block that has all of them, the same loaded, and
+    /// whether the row, the first of a thread, is one that the block has.
+    ir::Expr first_of_pairs;
+    ir::BufferRef known_first;
+    ir::Expr has_rows;
     ir::BufferRef loaded;  ///< the number that a lane has loaded, for each turn
     ir::BufferRef coming;  ///< the numbers of the first turns of the loop that comes next
     ir::BufferRef whole;   ///< whether none of the warp's numbers is the mark of padding

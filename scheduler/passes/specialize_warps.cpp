@@ -411,7 +411,8 @@ class Roles {
     body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
     body = ir::let(loop.name, loop.begin + (turns * count + turn), body);
     body = ir::for_range(turn, count, LoopKind::unrolled, loop.step, body);
-    return ir::for_range(turns, ir::ceil_divide(loop.extent, count), LoopKind::serial, loop.step, body);
+    return ir::block({copies.at_begin_of_list(), ir::for_range(turns, ir::ceil_divide(loop.extent, count),
+                                                               LoopKind::serial, loop.step, body)});
   }
 
   const ir::Program& program_;
