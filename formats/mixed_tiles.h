@@ -28,7 +28,7 @@ std::vector<TileFilling> tile_fillings(const WeightMatrix& weights, std::int64_t
 struct MixedTiles {
   std::int64_t rows = 0;    ///< V
   std::int64_t tiles = 0;   ///< with an entry
-  std::int64_t pairs = 0;   ///< of them those that keep two of each four columns
+  std::int64_t pairs = 0;   ///< those that keep two of each four columns
   std::int64_t places = 0;  ///< that the tiles leave: two of four, or all
 
   Format format() const;  ///< mixed, with V where it is not the usual one

@@ -124,7 +124,13 @@ void find_patterns(const WeightMatrix& weights, std::vector<FoundStructure>& res
   for (const PatternRule& rule : found) result.push_back(structure_of(weights, rule));
 }
 
+/// Of weights that are 2:4 but for a few blocks the rule says more, which names the first of these.
 void find_mixed(const WeightMatrix& weights, std::vector<FoundStructure>& result) {
+  constexpr double nearly_all = 0.99;
+  if (std::ranges::any_of(result, [](const FoundStructure& each) {
+        return each.format.name == "n_m" && each.rule.share() >= nearly_all;
+      }))
+    return;
   const std::optional<MixedTiles> tiles = mixed_tiles(weights);
   if (!tiles) return;
   FoundStructure found;
@@ -173,10 +179,7 @@ std::vector<FoundStructure> find_structures(const WeightMatrix& weights) {
   if (weights.stored() == 0 || weights.stored() == weights.rows * weights.columns) return result;
   if (weights.columns <= most_columns) find_units(weights, result);
   find_patterns(weights, result);
-  // Of weights that are 2:4 but for a few blocks the rule says more, which names the first of these.
-  if (std::ranges::find(result, "n_m", [](const FoundStructure& each) { return each.format.name; }) ==
-      result.end())
-    find_mixed(weights, result);
+  find_mixed(weights, result);
   return result;
 }
 

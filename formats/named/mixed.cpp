@@ -22,11 +22,11 @@ class MixedBlocks {
     for (std::int64_t first = 0; first < weights.rows; first += shape.rows) add_group(first);
   }
 
-  std::vector<SlotColumns> columns;        ///< of the slots of each group
-  std::vector<bool> keeps_first;           ///< of each block
+  std::vector<SlotColumns> columns;        ///< columns of the slots of each group
+  std::vector<bool> keeps_first;           ///< whether each block keeps all of its columns
   std::vector<std::int32_t> begin{0};      ///< the first block of each group, and of one behind the last
   std::vector<std::int32_t> middle;        ///< the first one of each group that keeps two of four
-  std::vector<std::int32_t> first_halves;  ///< of each block, in halves of a block
+  std::vector<std::int32_t> first_halves;  ///< where each block begins, in halves of a block
 
  private:
   void add_group(std::int64_t first) {

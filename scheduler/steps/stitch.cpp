@@ -364,7 +364,7 @@ class Stitch {
   ir::Ranges ranges_;
   Expr kept_;  ///< the call that says which slot is read; undefined where all are
   std::string slot_name_;
-  std::int64_t slots_ = 0;  ///< of a block
+  std::int64_t slots_ = 0;  ///< those of a block
   std::optional<Reason> made_inside_;
   StitchedTile tile_;
 };
