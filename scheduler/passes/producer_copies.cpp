@@ -156,8 +156,10 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
 void ProducerCopies::take_slots_of_block(Gathered& gather) {
   if (!gather.copy.inside.defined()) return;
   std::vector<Expr> conditions = ir::conjuncts_of(gather.copy.inside);
-  const auto found = std::ranges::find_if(
-      conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
+  const Expr row = ir::variable(gather.copy.coordinates.front());
+  const auto found = std::ranges::find_if(conditions, [&](const Expr& condition) {
+    return bound_of_slots(condition) != nullptr && ir::same(condition.as<ir::Binary>()->left, row);
+  });
   if (found == conditions.end()) return;
   const ir::Call& bound = *bound_of_slots(*found);
   const std::int64_t* slots = ir::integer_value(bound.arguments.back());
@@ -167,8 +169,7 @@ void ProducerCopies::take_slots_of_block(Gathered& gather) {
                                        ir::Scope::registers, ir::Access::read_write, {});
   std::vector<Expr> arguments = bound.arguments;
   arguments[1] = ir::load(gather.known_first, {});
-  gather.has_rows =
-      ir::variable(gather.copy.coordinates.front()) < ir::call(bound.instruction, bound.dtype, arguments);
+  gather.has_rows = row < ir::call(bound.instruction, bound.dtype, arguments);
   conditions.erase(found);
   gather.copy.inside = conditions.empty() ? Expr() : ir::all_of(conditions);
 }
