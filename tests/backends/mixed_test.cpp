@@ -86,6 +86,31 @@ TEST(MixedTilesOnTensorCores, OddColumnsTypesAndEpilogues) {
   }
 }
 
+TEST(MixedTilesOnTensorCores, Convolutions) {
+  Convolution images;
+  images.channels = 20;
+  images.filters = 70;
+  images.batch = 8;
+  images.image = {5, 7};
+  images.filter = {3, 3};
+  images.pad = {1, 1};
+  images.layout = ImageLayout::chwn;
+  const Format format = mixed_format(32);
+  WeightMatrix weights = mixed_of_tiles(70, 180, 32);
+  weights.shape = {70, 20, 3, 3};
+  for (const char* target : {"sm_80", "sm_90a"})
+    expect_exact(v_n_m(convolution_algorithm(images, DType::f16), packed(weights, format),
+                       target_named(target), {.tile_n = 64}));
+}
+
+TEST(MixedTilesOnTensorCores, LinearLayers) {
+  const Format format = mixed_format(64);
+  const auto weights = packed(mixed_of_tiles(150, 331, 64), format);
+  for (const char* target : {"sm_80", "sm_90a"})
+    expect_exact(v_n_m(spmm_algorithm(150, 331, Extent(72), DType::f16, {}, ProductLayout::nk), weights,
+                       target_named(target)));
+}
+
 TEST(MixedTilesOnTensorCores, WeightsOfOneKindOrNone) {
   const auto schedule_of = [](double density, const std::string& target) {
     WeightMatrix weights = random_matrix(130, 200, density, 3, DType::f16);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The kernels of the recipe v_n_m against the f64 reference: 2:4, V:2:M for every V and M, 2:4 beside dense tiles, odd rows, columns and
-# widths, rows with fewer entries than they may have, f16 and bf16, epilogues, for mma.sp (sm_80) and wgmma.sp
-# (sm_90a); convolutions of odd images; then compute-sanitizer over small ones.
+# The kernels of the recipe v_n_m against the f64 reference: 2:4, V:2:M for every V and M, and 2:4 beside dense tiles,
+# odd rows, columns and widths, rows with fewer entries than they may have, f16 and bf16, epilogues, for mma.sp (sm_80)
+# and wgmma.sp (sm_90a); convolutions of odd images; then compute-sanitizer over small ones.
 #   tests/gpu/v_n_m_kernels.sh build/release/weft [JOBS [DEVICE [SECONDS]]]
 # Sizes, targets, element types and epilogues are dealt over the weights. After SECONDS (default 200) nothing is begun.
 # ONLY=conv2d or ONLY=spmm in the environment leaves the other out, SANITIZE=no the sanitizer.
