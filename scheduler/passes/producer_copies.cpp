@@ -151,25 +151,26 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   return result;
 }
 
-/// Slots that a block does not have are read by nobody: threads whose rows they are have nothing to do, where
-/// those of none are partly there.
+/// Slots that a block does not have are read by nobody: threads whose rows or runs these are have nothing to
+/// do. Where only some rows of a thread were such, zeros are copied as elsewhere.
 void ProducerCopies::take_slots_of_block(Gathered& gather) {
   if (!gather.copy.inside.defined()) return;
   std::vector<Expr> conditions = ir::conjuncts_of(gather.copy.inside);
-  const Expr row = ir::variable(gather.copy.coordinates.front());
-  const auto found = std::ranges::find_if(conditions, [&](const Expr& condition) {
-    return bound_of_slots(condition) != nullptr && ir::same(condition.as<ir::Binary>()->left, row);
-  });
+  const auto found = std::ranges::find_if(
+      conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
   if (found == conditions.end()) return;
   const ir::Call& bound = *bound_of_slots(*found);
+  const Expr slot = found->as<ir::Binary>()->left;
   const std::int64_t* slots = ir::integer_value(bound.arguments.back());
-  if (slots == nullptr || *slots / 2 % gather.rows != 0) return;
+  const bool by_rows = ir::same(slot, ir::variable(gather.copy.coordinates.front()));
+  if (slots == nullptr || (by_rows && *slots / 2 % gather.rows != 0)) return;
   gather.first_of_pairs = bound.arguments[1];
   gather.known_first = ir::make_buffer(gather.copy.destination->name + ".first", DType::i32,
                                        ir::Scope::registers, ir::Access::read_write, {});
   std::vector<Expr> arguments = bound.arguments;
   arguments[1] = ir::load(gather.known_first, {});
-  gather.has_rows = row < ir::call(bound.instruction, bound.dtype, arguments);
+  (by_rows ? gather.has_rows : gather.has_run) =
+      slot < ir::call(bound.instruction, bound.dtype, std::move(arguments));
   conditions.erase(found);
   gather.copy.inside = conditions.empty() ? Expr() : ir::all_of(conditions);
 }
@@ -247,10 +248,13 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
     run.extents = {gather.length};
     run.coordinates = {copy.destination->name + ".place"};
     run.of_one_thread = true;
-    runs.push_back(ir::copy(run));
+    const auto where_read = [&](const ir::Copy& each) {
+      return gather.has_run.defined() ? ir::if_then(at(gather.has_run), ir::copy(each)) : ir::copy(each);
+    };
+    runs.push_back(where_read(run));
     if (copy.inside.defined()) whole = whole && holds_for_all_rows(gather, at, name);
     run.inside = {};
-    whole_runs.push_back(ir::copy(std::move(run)));
+    whole_runs.push_back(where_read(run));
   }
   const auto rounds = [&](const Expr& variable, const Stmt& body) {
     return ir::for_range(variable, gather.rows, LoopKind::unrolled, copy.step, body);

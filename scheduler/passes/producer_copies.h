@@ -57,10 +57,10 @@ class ProducerCopies {
     ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
     bool one_number = false;  ///< whether it is the same for all rows of the tile
     /// Where blocks may have half of the slots: the first block that has all of them, the same loaded, and
-    /// whether the row, the first of a thread, is one that the block has.
+    /// whether the block has those that are the row, the first of a thread, or the run.
     ir::Expr first_of_pairs;
     ir::BufferRef known_first;
-    ir::Expr has_rows;
+    ir::Expr has_rows, has_run;
     ir::BufferRef loaded;  ///< the number that a lane has loaded, for each turn
     ir::BufferRef coming;  ///< the numbers of the first turns of the loop that comes next
     ir::BufferRef whole;   ///< whether none of the warp's numbers is the mark of padding

@@ -103,12 +103,19 @@ TEST(MixedTilesOnTensorCores, Convolutions) {
                        target_named(target), {.tile_n = 64}));
 }
 
+/// X [n, k] as it lies where its rows are whole runs, and turned first where they are not.
 TEST(MixedTilesOnTensorCores, LinearLayers) {
-  const Format format = mixed_format(64);
-  const auto weights = packed(mixed_of_tiles(150, 331, 64), format);
-  for (const char* target : {"sm_80", "sm_90a"})
-    expect_exact(v_n_m(spmm_algorithm(150, 331, Extent(72), DType::f16, {}, ProductLayout::nk), weights,
-                       target_named(target)));
+  for (const std::int64_t depth : {328, 331, 40}) {
+    for (const std::int64_t of_group : {64, 128}) {
+      const auto weights = packed(mixed_of_tiles(330, depth, of_group), mixed_format(of_group));
+      const Algorithm linear =
+          spmm_algorithm(330, depth, Extent(136), DType::f16, {.bias = true}, ProductLayout::nk);
+      expect_exact(v_n_m(linear, weights, target_named("sm_80")));
+      const Schedule s = v_n_m(linear, weights, target_named("sm_90a"), {.tile_n = 128, .blocks = 3});
+      EXPECT_EQ(s.cpp().find("transpose(\"B\")") == std::string::npos, depth % 8 == 0) << s.cpp();
+      expect_exact(s);
+    }
+  }
 }
 
 TEST(MixedTilesOnTensorCores, WeightsOfOneKindOrNone) {

@@ -106,7 +106,7 @@ void add_format(ProblemSummary& summary, const Format& format) {
   summary.block = format.name == "column_blocks" ? parameter_of(format, "columns", usual_columns)
                                                  : parameter_of(format, "b");
   summary.names_rows = format.name == "shfl_bw" || format.parameters.contains("order");
-  summary.keeps_columns = format.name == "n_m";
+  summary.keeps_columns = format.name == "n_m" || format.name == "mixed";
   summary.column_bits = format.name == "column_blocks" ? 16 : parameter_of(format, "index", 32);
   summary.columns_of_bit = format.name == "lane_streams" ? 1 : format.name == "pair_words" ? 2 : 0;
   if (!formats::keeps_two_of_four(format)) return;
