@@ -16,8 +16,8 @@ struct FoundStructure {
   Format format;  ///< "bcsr:b=32", "vector_wise:V=64", "shfl_bw:V=64", "n_m", "v_n_m:V=64,M=16", "mixed"
   std::int64_t kept = 0;  ///< blocks, or columns of groups, with an entry; n_m, v_n_m: places that it leaves;
                           ///< mixed: tiles that are 2:4
-  double density = 0;                   ///< share of all blocks, columns of groups or places that is
-  double fill = 0;                      ///< stored entries / places of what is kept
+  double density = 0;     ///< share of all blocks, columns of groups or places that is
+  double fill = 0;        ///< stored entries / places of what is kept
   std::vector<std::int32_t> row_order;  ///< shfl_bw: the rows group by group
   PatternRule rule = {};                ///< n_m, v_n_m: how far it holds
 };
