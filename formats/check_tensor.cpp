@@ -152,7 +152,8 @@ class Entries {
   }
 
   /// What coordinates of a level lie below, times its stride: the stride of the level around it in its
-  /// dimension, so that no block lists what belongs to the next.
+  /// dimension, so that no block lists what belongs to the next; or all slots of a block that may begin
+  /// inside of another.
   static std::int64_t size_of_block(const CheckPlace& place) {
     const Level& here = *place.levels[place.level].level;
     std::int64_t size = largest_extent;
@@ -160,7 +161,8 @@ class Entries {
       if (outer.level->dimension == here.dimension && outer.level->stride > here.stride)
         size = std::min(size, outer.level->stride);
     }
-    return size;
+    const std::int64_t slots = here.extent * place.levels[place.level].kind->slots;
+    return here.kind == LevelKind::n_of_m ? std::max(size, slots) : size;
   }
 
   /// Adds a coordinate. Strides are positive, so that a sum past the edge stays past it.

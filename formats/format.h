@@ -238,7 +238,7 @@ inline constexpr ColumnBlocks column_blocks{};
 /// Rows by length, 16 side by side: four entries of each at a time, all of them in a window of 32 columns.
 Format column_windows();
 
-/// How n_m, v_n_m and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
+/// How n_m, v_n_m, mixed and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
 /// `v_n_m({.columns = 16})`, written "v_n_m:M=16,V=64".
 struct PairOptions {
   std::int64_t rows = 64;    ///< V, of a group: a power of two from 16 to 256
@@ -255,6 +255,9 @@ WEFT_FORMAT(
     VNM, v_n_m, PairOptions, {},
     "v_n_m({.rows = 64, .columns = 16}), of which rows is V and columns is M, N being 2; k is .places "
     "behind them");
+/// Any weights: blocks of k columns in which the rows of a group keep two of four are stored so, the others
+/// dense. M has no meaning. As fast as its tiles let it be: a dense one takes as long as two of 2:4.
+WEFT_FORMAT(Mixed, mixed, PairOptions, {.rows = 128}, "mixed" WEFT_PAIRS);
 /// Any weights: the columns of a group of V rows are put together in fours of which every row has at most two
 /// entries. M has no meaning.
 WEFT_FORMAT(ColumnQuads, column_quads, PairOptions, {.rows = 128}, "column_quads" WEFT_PAIRS);

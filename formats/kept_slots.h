@@ -33,17 +33,26 @@ constexpr std::uint32_t code_of(std::int64_t first, std::int64_t second) {
   return static_cast<std::uint32_t>(first | second << 2);
 }
 
+/// The words of a block that keeps each of its first slots, half of them, in place of two of four: no pair of
+/// slots has the code 0. A block's words are all of this kind, or none is.
+constexpr std::int32_t keeps_first_slots = 0;
+
 /// The codes of a weight, read. The array has to outlive it.
 class KeptSlots {
  public:
   KeptSlots() = default;
-  explicit KeptSlots(const Array& codes)
-      : words_(codes.as<std::int32_t>()), tiles_(codes.shape().at(1)), steps_(codes.shape().at(2)) {}
+  /// `may_keep_first`: whether blocks may keep their first slots.
+  explicit KeptSlots(const Array& codes, bool may_keep_first = false)
+      : words_(codes.as<std::int32_t>()),
+        tiles_(codes.shape().at(1)),
+        steps_(codes.shape().at(2)),
+        may_keep_first_(may_keep_first) {}
 
   /// The slot, among those of the block, of a kept place of a row.
   std::int64_t operator()(std::int64_t block, std::int64_t row, std::int64_t place) const {
     const auto at = code_place(row, place);
     const std::int64_t number = ((block * tiles_ + at.tile) * steps_ + at.step) * lanes_of_words + at.lane;
+    if (may_keep_first_ && words_[number] == keeps_first_slots) return place;
     const auto word = static_cast<std::uint32_t>(words_[number]);
     return place / kept_of_quad * slots_of_quad + static_cast<std::int64_t>(word >> (2 * at.bits) & 3U);
   }
@@ -51,6 +60,7 @@ class KeptSlots {
  private:
   std::span<const std::int32_t> words_;
   std::int64_t tiles_ = 0, steps_ = 0;
+  bool may_keep_first_ = false;
 };
 
 }  // namespace weft

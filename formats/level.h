@@ -15,10 +15,10 @@ enum class LevelKind : std::uint8_t {
   compressed,  ///< children begin[parent] .. begin[parent+1]; position = child; coordinate = index[position],
                ///< where there is an index
   singleton,   ///< exactly one child, at the parent's own position; coordinate = index[position]
-  /// 2:4 of sparse tensor cores: a position has 2 * extent slots, of each four of which two are children. The
-  /// children are numbered through; child c is slot c / 2 * 4 + its code, where codes lie in the array index
-  /// as formats/kept_slots.h says, by row: the child of the dense level `across`. position =
-  /// parent * 2 * extent + slot; coordinate = slot
+  /// 2:4 of sparse tensor cores: of 2 * extent slots of a position, two of each four are children: child c is
+  /// slot c / 2 * 4 + its code, which lies in the array index as formats/kept_slots.h says, by row: the child
+  /// of the dense level `across`. With an array `begin`, child c of parents before begin[child of level 0] is
+  /// slot c, and their codes are 0. position = parent * 2 * extent + slot; coordinate = slot
   n_of_m,
   bucketed,  ///< width[parent] children for each child of the dense level `across`, the block's rows:
              ///< position = begin[parent] + child * width[parent] + number; coordinate = index[position],
@@ -53,7 +53,7 @@ struct Level {
   std::int64_t extent = 0;
   std::int64_t stride = 1;
   std::string begin = {};  ///< array of a compressed, bucketed or bitmap level: parents + 1 offsets; of a
-                           ///< streamed one: first rows of streams
+                           ///< streamed one: first rows of streams; of n_of_m: see there
   std::string index =
       {};               ///< array of coordinates, codes where n_of_m, bits where bitmap or streamed; or none
   bool padded = false;  ///< index may hold -1: nothing is stored in that place

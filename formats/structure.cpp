@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
+#include <weft/formats/mixed_tiles.h>
 #include <weft/formats/row_groups.h>
 #include <weft/formats/structure.h>
 
@@ -123,6 +124,23 @@ void find_patterns(const WeightMatrix& weights, std::vector<FoundStructure>& res
   for (const PatternRule& rule : found) result.push_back(structure_of(weights, rule));
 }
 
+/// Of weights that are 2:4 but for a few blocks the rule says more, which names the first of these.
+void find_mixed(const WeightMatrix& weights, std::vector<FoundStructure>& result) {
+  constexpr double nearly_all = 0.99;
+  if (std::ranges::any_of(result, [](const FoundStructure& each) {
+        return each.format.name == "n_m" && each.rule.share() >= nearly_all;
+      }))
+    return;
+  const std::optional<MixedTiles> tiles = mixed_tiles(weights);
+  if (!tiles) return;
+  FoundStructure found;
+  found.format = tiles->format();
+  found.kept = tiles->pairs;
+  found.density = static_cast<double>(tiles->pairs) / static_cast<double>(tiles->tiles);
+  found.fill = static_cast<double>(weights.stored()) / static_cast<double>(tiles->places);
+  result.push_back(std::move(found));
+}
+
 /// Blocks and columns of groups.
 void find_units(const WeightMatrix& weights, std::vector<FoundStructure>& result) {
   std::vector<std::int32_t> given(weights.rows);
@@ -161,11 +179,15 @@ std::vector<FoundStructure> find_structures(const WeightMatrix& weights) {
   if (weights.stored() == 0 || weights.stored() == weights.rows * weights.columns) return result;
   if (weights.columns <= most_columns) find_units(weights, result);
   find_patterns(weights, result);
+  find_mixed(weights, result);
   return result;
 }
 
 std::string text_of(const FoundStructure& structure) {
   const std::string& name = structure.format.name;
+  if (name == "mixed")
+    return fmt::format("{}: {:.1f} % of the tiles 2:4, the others dense, {:.1f} % filled",
+                       structure.format.text(), 100 * structure.density, 100 * structure.fill);
   const bool pattern = name == "n_m" || name == "v_n_m";
   std::string text = fmt::format(
       "{}: {:.1f} % of the {} kept, {:.1f} % filled", structure.format.text(), 100 * structure.density,

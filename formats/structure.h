@@ -13,8 +13,9 @@ namespace weft {
 
 /// A structure that a weight has.
 struct FoundStructure {
-  Format format;          ///< "bcsr:b=32", "vector_wise:V=64", "shfl_bw:V=64", "n_m", "v_n_m:V=64,M=16"
-  std::int64_t kept = 0;  ///< blocks, or columns of groups, with an entry; n_m, v_n_m: places that it leaves
+  Format format;  ///< "bcsr:b=32", "vector_wise:V=64", "shfl_bw:V=64", "n_m", "v_n_m:V=64,M=16", "mixed"
+  std::int64_t kept = 0;  ///< blocks, or columns of groups, with an entry; n_m, v_n_m: places that it leaves;
+                          ///< mixed: tiles that are 2:4
   double density = 0;     ///< share of all blocks, columns of groups or places that is
   double fill = 0;        ///< stored entries / places of what is kept
   std::vector<std::int32_t> row_order;  ///< shfl_bw: the rows group by group
@@ -30,7 +31,8 @@ struct FoundStructure {
 ///
 /// Two of four columns, and for every M two of four columns that the rows of a block keep of M, with the
 /// largest V, are a structure when nine tenths of the places that they leave are stored and the rule holds,
-/// or nearly does, in nine tenths of the blocks.
+/// or nearly does, in nine tenths of the blocks. Tiles that are two of four beside others that are not are
+/// one as mixed_tiles.h says.
 std::vector<FoundStructure> find_structures(const WeightMatrix& weights);
 
 /// "shfl_bw:V=64: 25.0 % of the columns of groups kept, 100.0 % filled", and of a rule that holds only nearly

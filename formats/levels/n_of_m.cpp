@@ -10,8 +10,13 @@ Children children(const OpenLevel& open, std::int64_t parent, std::int64_t acros
   return {parent, across, parent * 2 * open.level->extent, open.level->extent};
 }
 
+/// Whether parents may keep their first slots.
+KeptSlots slots_of(const OpenLevel& open) {
+  return KeptSlots(*open.codes, !open.level->begin.empty());
+}
+
 Child child(const OpenLevel& open, const Children& children, std::int64_t number) {
-  const std::int64_t slot = KeptSlots(*open.codes)(children.parent, children.across, number);
+  const std::int64_t slot = slots_of(open)(children.parent, children.across, number);
   return {children.first + slot, number, slot};
 }
 
@@ -24,6 +29,8 @@ std::int64_t check_arrays(const SparseTensor& tensor, const Level& level, std::i
   if (codes.shape() != shape)
     refuse_damaged(tensor, "array " + level.index, "shape " + text_of_shape(codes.shape()),
                    "shape " + text_of_shape(shape));
+  if (!level.begin.empty())
+    check_array(tensor, level.begin, Content::offsets, tensor.levels().front().extent);
   return parents * 2 * level.extent;
 }
 
@@ -41,6 +48,9 @@ void check_level(const SparseTensor& tensor, std::size_t number) {
   if (rows.extent % rows_of_words != 0 || level.extent < 1 || level.extent % (slots_of_words / 2) != 0)
     refuse_damaged(tensor, where, fmt::format("{} rows of {} kept places", rows.extent, level.extent),
                    fmt::format("a multiple of {} rows, of {} places", rows_of_words, slots_of_words / 2));
+  if (!level.begin.empty() && tensor.levels().front().kind != LevelKind::dense)
+    refuse_damaged(tensor, where, "an array " + level.begin,
+                   "one of offsets for each child of a dense level 0");
 }
 
 /// Tensor cores read codes of all rows, also of those that fill up a group. Names the first column that the
@@ -48,7 +58,7 @@ void check_level(const SparseTensor& tensor, std::size_t number) {
 void check_child(const CheckPlace& place, const Children& children, const Child& child) {
   const OpenLevel& open = place.levels[place.level];
   if (child.number % kept_of_quad != 0) return;
-  const std::int64_t next = KeptSlots(*open.codes)(children.parent, children.across, child.number + 1);
+  const std::int64_t next = slots_of(open)(children.parent, children.across, child.number + 1);
   if (next > child.coordinate) return;
   const std::int64_t first_slot = child.number / kept_of_quad * slots_of_quad;
   const bool is_last = place.level + 1 == place.levels.size();

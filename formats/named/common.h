@@ -27,7 +27,7 @@ inline constexpr FormatParameter index_parameter{"index", "a power of two from 1
 // The rows of the list of formats, each filled by the file of its name.
 NamedFormat dense(), csr(), csc(), coo(), ell(), padded_csr(), bcsr(), blocked_ell(), hb_ell(), vector_wise(),
     sliced_ell(), shfl_bw(), bitmap(), n_m(), v_n_m(), column_quads(), column_vectors(), column_blocks(),
-    column_windows(), lane_streams(), pair_words();
+    column_windows(), lane_streams(), pair_words(), mixed();
 
 /// UserError when `format` has a parameter that is not among `known`.
 void check_parameters(const Format& format, std::initializer_list<std::string_view> known);

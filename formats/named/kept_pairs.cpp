@@ -28,16 +28,24 @@ constexpr std::uint32_t nothing_kept = 0xEEEEEEEE;
 class PairPacker {
  public:
   PairPacker(const WeightMatrix& weights, const PairShape& shape, std::vector<std::int64_t> begins,
-             std::int64_t of_quad)
+             std::int64_t of_quad, const std::vector<bool>& keeps_first)
       : weights_(weights),
         shape_(shape),
         begins_(std::move(begins)),
         of_quad_(of_quad),
+        keeps_first_(keeps_first),
         swizzle_(swizzle_of_line(kept() * static_cast<std::int64_t>(size_of(weights.values.dtype())))),
         values_(weights.values.dtype(), {begins_.back(), shape.rows, kept()}),
         codes_(DType::i32,
                {begins_.back(), shape.rows / rows_of_words, shape.slots / slots_of_words, lanes_of_words}) {
-    std::ranges::fill(codes_.as<std::int32_t>(), static_cast<std::int32_t>(nothing_kept));
+    const std::span<std::int32_t> words = codes_.as<std::int32_t>();
+    std::ranges::fill(words, static_cast<std::int32_t>(nothing_kept));
+    const std::size_t of_block =
+        begins_.back() == 0 ? 0 : words.size() / static_cast<std::size_t>(begins_.back());
+    for (std::size_t block = 0; block < keeps_first_.size(); ++block) {
+      if (keeps_first_[block])
+        std::ranges::fill(words.subspan(block * of_block, of_block), keeps_first_slots);
+    }
   }
 
   int swizzle() const { return swizzle_; }
@@ -55,8 +63,12 @@ class PairPacker {
       std::size_t last = first;
       while (last < entries_.size() && slot(entries_[last]) / slots_of_quad == quad) ++last;
       const std::span<const std::int64_t> together(entries_.data() + first, last - first);
-      if (std::ssize(together) > kept_of_quad) refuse(row, together);
-      keep(row, quad, together, slot_of);
+      if (const std::int64_t block = block_of(row, quad); keeps_first(block)) {
+        for (const std::int64_t entry : together) copy_value(row, block, slot(entry) % shape_.slots, entry);
+      } else {
+        if (std::ssize(together) > kept_of_quad) refuse(row, together);
+        keep(row, quad, together, slot_of);
+      }
       first = last;
     }
   }
@@ -65,6 +77,16 @@ class PairPacker {
   std::int64_t kept() const { return shape_.slots / 2; }
   std::size_t column_of(std::int64_t entry) const {
     return static_cast<std::size_t>(weights_.column_of(entry));
+  }
+  std::int64_t block_of(std::int64_t row, std::int64_t quad) const {
+    return begins_[row / shape_.rows] + quad / (shape_.slots / slots_of_quad);
+  }
+  bool keeps_first(std::int64_t block) const {
+    return !keeps_first_.empty() && keeps_first_[static_cast<std::size_t>(block)];
+  }
+  void copy_value(std::int64_t row, std::int64_t block, std::int64_t place, std::int64_t entry) {
+    const std::int64_t value = (block * shape_.rows + row % shape_.rows) * kept() + place;
+    values_.copy_element(swizzled_place(value, size_of(values_.dtype()), swizzle_), weights_.values, entry);
   }
 
   /// One or two entries.
@@ -79,7 +101,7 @@ class PairPacker {
       first = slots_of_quad - 2;
     }
     const std::int64_t quads = shape_.slots / slots_of_quad;
-    const std::int64_t block = begins_[row / shape_.rows] + quad / quads;
+    const std::int64_t block = block_of(row, quad);
     const std::int64_t line = row % shape_.rows;
     const std::int64_t place = quad % quads * kept_of_quad;
     const auto at = code_place<std::int64_t>(line, place);
@@ -92,11 +114,9 @@ class PairPacker {
     const std::int64_t shift = 2 * at.bits;
     codes = static_cast<std::int32_t>((static_cast<std::uint32_t>(codes) & ~(all_bits << shift)) |
                                       code_of(first, second) << shift);
-    const std::int64_t value = (block * shape_.rows + line) * kept() + place;
     for (const std::int64_t entry : entries) {
       const bool is_second = entry != entries.front() || of_first != first;
-      values_.copy_element(swizzled_place(value + (is_second ? 1 : 0), size_of(values_.dtype()), swizzle_),
-                           weights_.values, entry);
+      copy_value(row, block, place + (is_second ? 1 : 0), entry);
     }
   }
 
@@ -116,12 +136,23 @@ class PairPacker {
   PairShape shape_;
   std::vector<std::int64_t> begins_;  ///< the first block of each group, and of one behind the last
   std::int64_t of_quad_;
+  const std::vector<bool>& keeps_first_;
   int swizzle_;
   Array values_, codes_;
   std::vector<std::int64_t> entries_;  ///< entries of a row, in the order of their slots
 };
 
 }  // namespace
+
+WeightMatrix without_zeros(const WeightMatrix& weights) {
+  std::vector<std::int64_t> row_begin{0}, kept;
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    std::ranges::copy_if(weights.entries(row), std::back_inserter(kept),
+                         [&](std::int64_t i) { return !weights.values.is_zero_bits(i); });
+    row_begin.push_back(std::ssize(kept));
+  }
+  return chosen_entries(weights, std::move(row_begin), kept);
+}
 
 std::int64_t PairShape::groups_of(std::int64_t all_rows) const {
   return ceil_divide(all_rows, rows);
@@ -167,7 +198,8 @@ SparseTensor pack_listed_pairs(const WeightMatrix& weights, const Format& format
 
 SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
                         const std::vector<SlotColumns>& columns, std::int64_t of_quad,
-                        std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays) {
+                        std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays,
+                        const std::vector<bool>& keeps_first) {
   constexpr int rows_level = 1, blocks_level = 2, kept_level = 3;
   const std::int64_t groups = shape.groups_of(weights.rows);
   std::vector<std::int64_t> begins{0};
@@ -177,7 +209,7 @@ SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const
   }
   check_positions(weights, format, begins.back() * shape.slots * shape.rows,
                   "slots, all rows of a group having them");
-  PairPacker packer(weights, shape, std::move(begins), of_quad);
+  PairPacker packer(weights, shape, std::move(begins), of_quad, keeps_first);
   std::vector<std::int32_t> slot_of(weights.columns, -1);
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t group = row / shape.rows;

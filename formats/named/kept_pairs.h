@@ -18,6 +18,10 @@ inline constexpr std::array<FormatParameter, 2> pair_parameters{{
     slots_parameter,
 }};
 
+/// Of entries that are not +0: those that fill up a row of a packed weight count for nothing where it is
+/// packed anew.
+WeightMatrix without_zeros(const WeightMatrix& weights);
+
 /// Rows of a group, slots of a block, from the parameters "V" and "k". UserError for other values than
 /// formats::PairOptions says.
 struct PairShape {
@@ -42,10 +46,12 @@ std::vector<Level> pair_levels(const PairShape& shape, std::int64_t rows, Level 
 /// Packs weights whose rows keep at most two of the columns of each quad. `columns` has the slots of each
 /// group, or of all groups together; `of_quad` says of how many columns a quad has four. UserError that names
 /// the first row that keeps more. `levels` are two for the rows, that of the blocks, of which a group has as
-/// many as hold its slots, that of what is kept, and those behind it; `arrays` are what they name.
+/// many as hold its slots, that of what is kept, and those behind it; `arrays` are what they name. Blocks of
+/// which `keeps_first` says so have columns in their first slots alone, half of them, and keep all of these.
 SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
                         const std::vector<SlotColumns>& columns, std::int64_t of_quad,
-                        std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays);
+                        std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays,
+                        const std::vector<bool>& keeps_first = {});
 
 /// The same of slots whose columns are listed group by group, in the array "column"; `arrays` are what the
 /// level `blocks` names.

@@ -1,6 +1,5 @@
 // Each column that a group has joins the first open four in which no row then has three; where none takes it,
-// it begins another. Entries that are +0 are left out: those that fill up a row of a packed weight would
-// count like others where it is packed anew.
+// it begins another. Entries that are +0 are left out.
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/quads.h>
 #include <weft/formats/parallel.h>
@@ -54,17 +53,6 @@ std::vector<GroupColumn> columns_of(const WeightMatrix& weights, std::int64_t fi
     }
   }
   return columns;
-}
-
-/// Of entries that are not +0.
-WeightMatrix without_zeros(const WeightMatrix& weights) {
-  std::vector<std::int64_t> row_begin{0}, kept;
-  for (std::int64_t row = 0; row < weights.rows; ++row) {
-    std::ranges::copy_if(weights.entries(row), std::back_inserter(kept),
-                         [&](std::int64_t i) { return !weights.values.is_zero_bits(i); });
-    row_begin.push_back(std::ssize(kept));
-  }
-  return chosen_entries(weights, std::move(row_begin), kept);
 }
 
 }  // namespace

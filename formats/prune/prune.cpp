@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
+#include <weft/formats/kept_slots.h>
+#include <weft/formats/prune/mixed.h>
 #include <weft/formats/prune/n_m.h>
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/prune/shfl_bw.h>
@@ -17,7 +19,7 @@ using pruning::Chosen;
 using pruning::Grouping;
 using pruning::Scores;
 
-enum class Structure : std::uint8_t { weights, blocks, vectors, shuffled_vectors, two_of_four };
+enum class Structure : std::uint8_t { weights, blocks, vectors, shuffled_vectors, two_of_four, mixed };
 
 struct Prunable {
   std::string_view format;
@@ -39,9 +41,12 @@ constexpr std::array prunable{
     Prunable{"shfl_bw", Structure::shuffled_vectors, "V", 64},
     Prunable{"n_m", Structure::two_of_four},
     Prunable{"v_n_m", Structure::two_of_four, "V", 64},
+    Prunable{"mixed", Structure::mixed, "V", 128},
 };
 constexpr std::int64_t largest_granularity = std::int64_t{1} << 20;
 constexpr double usual_sparsity = 0.75;
+/// Of tiles of which at most half are left.
+constexpr double usual_of_mixed = 0.35, most_of_mixed = 0.5;
 constexpr double equal_sparsity = 1e-6;
 constexpr std::int64_t widest_block = 256;
 /// Rows times groups of a shuffle: the search keeps a number of 4 bytes for each, and asks each many times.
@@ -75,6 +80,17 @@ std::int64_t width_of_block(const Format& format) {
   return width;
 }
 
+/// Columns of a tile, which are those of a block.
+std::int64_t width_of_tile(const Format& format) {
+  const std::int64_t usual = formats::PairOptions{}.places;
+  const auto given = format.parameters.find("k");
+  if (given == format.parameters.end()) return usual;
+  if (given->second < slots_of_quad || given->second > widest_block || given->second % slots_of_quad != 0)
+    refuse("the format (--format)", format.text(),
+           fmt::format("mixed:k={}, a multiple of {} up to {}", usual, slots_of_quad, widest_block));
+  return given->second;
+}
+
 std::int64_t granularity(const Format& format) {
   const Prunable& as = prunable_as(format);
   const auto given = format.parameters.find(std::string(as.granularity));
@@ -94,7 +110,13 @@ double sparsity_for(const Format& format, std::optional<double> asked) {
   if (fixed && asked && !(std::abs(*fixed - *asked) <= equal_sparsity))
     refuse("the sparsity", fmt::format("{} of {}", *asked, format.text()),
            fmt::format("{}, which follows from the pattern, or none", *fixed));
-  return fixed ? *fixed : asked.value_or(usual_sparsity);
+  if (prunable_as(format).structure != Structure::mixed)
+    return fixed ? *fixed : asked.value_or(usual_sparsity);
+  if (asked && *asked > most_of_mixed)
+    refuse(
+        "the sparsity", fmt::format("{} of {}", *asked, format.text()),
+        fmt::format("at most {}, where two of four are kept in every tile; beyond it v_n_m", most_of_mixed));
+  return asked.value_or(usual_of_mixed);
 }
 
 std::int64_t budget_of(const WeightMatrix& weights, double sparsity) {
@@ -163,6 +185,11 @@ void keep(const Scores& scores, Structure structure, std::int64_t size, std::int
   if (structure == Structure::two_of_four)
     return keep_entries(scores, pruning::best_two_of_four(scores, {size, width_of_block(result.format)}),
                         result);
+  if (structure == Structure::mixed) {
+    const std::int64_t dropped = scores.rows * scores.columns - budget;
+    return keep_entries(scores, pruning::best_mixed(scores, {size, width_of_tile(result.format)}, dropped),
+                        result);
+  }
   const std::int64_t width = structure == Structure::blocks ? size : 1;
   check_units(ceil_divide(scores.rows, size), ceil_divide(scores.columns, width));
   if (structure == Structure::shuffled_vectors) {

@@ -24,7 +24,8 @@ struct PruneProgress {
 
 struct PruneOptions {
   /// Share of the places to be left without a weight, at least 0 and below 1. Left out: the one that the
-  /// pattern of n_m and v_n_m has, which take no other; 0.75 for all other formats.
+  /// pattern of n_m and v_n_m has, which take no other; 0.35 for mixed, which takes at most 0.5; 0.75 for all
+  /// other formats.
   std::optional<double> sparsity = {};
   /// What each weight is worth, at the places of the weights; |w| where nothing is given. Finite and at least
   /// 0. A place that it does not list is worth 0, and so is a weight that is zero already.
@@ -58,6 +59,8 @@ struct Pruning {
 ///   shfl_bw:V=64                    columns of V rows, after the rows were shuffled into groups of V
 ///   n_m                             two weights of every four columns of a row
 ///   v_n_m:V=64,M=16                 the same of four columns that V rows have left of M
+///   mixed:V=128,k=64                the same in some tiles of V rows and k columns; all weights of the
+///   others
 ///
 /// In n_m and v_n_m blocks of V rows and M columns, M from 4 to 256, are aligned to multiples of both and
 /// chosen one by one: the four columns that leave most score once each row has kept its best two of them, and
@@ -65,6 +68,9 @@ struct Pruning {
 /// places with others as long as the score grows. Blocks at the edges have fewer rows or columns, and what
 /// the weight does not have is not kept. (Castro et al., "VENOM: A Vectorized N:M Format for Unleashing the
 /// Power of Sparse Tensor Cores", SC 2023.)
+///
+/// In mixed, groups of V rows have the same number of tiles that are pruned, or one more, those that lose the
+/// least score for the places that they leave.
 ///
 /// Of all others no more than round((1 - sparsity) * rows * columns) places are kept: for single weights just
 /// as many, where the weight has them; otherwise as many whole blocks or columns as fit. Those with the

@@ -1,4 +1,4 @@
-#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
@@ -10,11 +10,6 @@ namespace {
 
 bool depends(const std::vector<Expr>& indices, const std::string& name) {
   return std::ranges::any_of(indices, [&](const Expr& index) { return ir::uses(index, name); });
-}
-
-bool is_kept_slot(const Expr& expr) {
-  const auto* call = expr.as<ir::Call>();
-  return call != nullptr && call->instruction == kept_slot;
 }
 
 /// The rows that a kept slot depends on say which of four; the tile of the right factor has all four.
@@ -29,14 +24,14 @@ std::vector<Expr> without_codes(const ir::Load& load) {
 }  // namespace
 
 Expr with_slot(const Expr& expr, const Expr& slot) {
-  return ir::rewrite<ir::Call>(expr,
-                               [&](const ir::Call&, const Expr& e) { return is_kept_slot(e) ? slot : e; });
+  return ir::rewrite<ir::Call>(
+      expr, [&](const ir::Call&, const Expr& e) { return as_kept_slot(e) != nullptr ? slot : e; });
 }
 
 Expr kept_slot_of(const ir::Load& load) {
   Expr found;
   for (const Expr& index : load.indices)
-    ir::visit(index, [&](const Expr& e) { found = is_kept_slot(e) ? e : found; });
+    ir::visit(index, [&](const Expr& e) { found = as_kept_slot(e) != nullptr ? e : found; });
   return found;
 }
 

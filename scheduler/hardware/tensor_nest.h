@@ -1,5 +1,6 @@
 // The loop nest that a tensor instruction can do: sum[m, n] += left[m, k] * right[k, n]; or, where the left
-// factor keeps two of each four k, right[kept_slot(codes, m, k), n].
+// factor keeps two of each four k, right[kept_slot(codes, m, k), n], or with kept_slot_behind
+// (kept_blocks.h).
 #pragma once
 
 #include <weft/scheduler/ir/node.h>
@@ -13,7 +14,7 @@ namespace weft {
 struct TensorNest {
   ir::For rows, columns, depth;  ///< bodies unset
   ir::Load left, right;
-  ir::Expr slot;  ///< the call of kept_slot in `right`; undefined where it has none
+  ir::Expr slot;  ///< the call of kept_slot in `right`; of either row; undefined where it has none
   ir::BufferRef sum;
   std::vector<std::size_t> kept;  ///< dimensions of the sum that are not indexed by rows or columns
 };

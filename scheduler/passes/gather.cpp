@@ -1,5 +1,6 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
@@ -380,6 +381,10 @@ class Gather {
 bool divides(std::int64_t number, const Expr& expr) {
   const auto fits = [&](const ir::Linear::Term& term) {
     if (term.coefficient % number == 0) return true;
+    if (const auto* call = term.atom.as<ir::Call>(); call != nullptr && call->instruction == slots_of_block) {
+      const std::int64_t* slots = ir::integer_value(call->arguments.back());
+      return slots != nullptr && *slots / 2 % number == 0;
+    }
     const auto* e = ir::as_binary(term.atom, ir::BinaryOperator::remainder);
     return e != nullptr && divides(number, e->left) && divides(number, e->right);
   };

@@ -4,6 +4,7 @@
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/hardware/fragments.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -12,19 +13,38 @@
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/stream_products.h>
 
+#include <memory>
 #include <set>
 
 namespace weft::passes {
 namespace {
 
+/// The instruction that multiplies all places of a block as the given one multiplies two of four: as many
+/// values of the left factor, and the same sums.
+std::string of_all_places(const std::string& name, DType factors) {
+  const TensorProduct& of_pairs = tensor_product(name);
+  for (const Instruction* row : tensor_instructions()) {
+    const TensorProduct& each = *row->product;
+    if (each.place == of_pairs.place && each.m == of_pairs.m && each.n == of_pairs.n &&
+        each.k == of_pairs.kept() && each.operands() == factors && !each.two_of_four())
+      return std::string(row->name);
+  }
+  throw InternalError("no instruction multiplies all places as " + name + " does two of four");
+}
+
+/// Which places of a block an operation multiplies.
+enum class Places : std::uint8_t { two_of_four, all };
+
 class Operation {
  public:
-  Operation(const ir::TensorOperation& operation)
+  explicit Operation(const ir::TensorOperation& operation, Places places = Places::two_of_four)
       : step_(operation.step),
         pending_(operation.pending),
-        nest_(nest_of(operation)),
+        nest_(nest_of(operation, places)),
         leading_(leading_of(operation)),
-        instruction_(operation.instruction),
+        instruction_(places == Places::two_of_four
+                         ? operation.instruction
+                         : of_all_places(operation.instruction, nest_.left.buffer->dtype)),
         fragments_{tensor_product(instruction_), *ir::integer_value(nest_.rows.extent),
                    *ir::integer_value(nest_.columns.extent), nest_.rows.tile, nest_.columns.tile},
         at_(fragments_.loops()),
@@ -34,15 +54,19 @@ class Operation {
     for (Expr& index : nest_.right.indices) index = weft::with_slot(index, ir::variable(slots_));
     codes_ = ir::make_buffer(nest_.left.buffer->name + ".codes", DType::i32, ir::Scope::registers,
                              ir::Access::read_write, {words(), row_tiles()});
+    keeps_first_ = keeps_first_of(*nest_.slot.as<ir::Call>());
+    if (keeps_first_.defined()) all_places_ = std::make_shared<const Operation>(operation, Places::all);
   }
 
   Stmt operator()() const {
+    const std::int64_t* known = all_places_ == nullptr ? nullptr : ir::integer_value(keeps_first_);
+    if (known != nullptr && *known != 0) return (*all_places_)();
     return fragments_.over_threads(
         instruction().place == TensorOperands::in_registers ? from_registers() : from_shared(), step_);
   }
 
  private:
-  static TensorNest nest_of(const ir::TensorOperation& operation) {
+  static TensorNest nest_of(const ir::TensorOperation& operation, Places places) {
     const ir::Chain chain = ir::chain_of(operation.meaning);
     const auto* store = chain.core.as<ir::Store>();
     internal_check(store != nullptr && chain.conditions.empty(),
@@ -50,6 +74,11 @@ class Operation {
     auto nest = tensor_nest_of(chain.loops, *store);
     internal_check(nest.has_value(),
                    "the meaning of " + operation.instruction + " is no product of matrices");
+    if (places == Places::all) {
+      for (Expr& index : nest->right.indices)
+        index = weft::with_slot(index, nest->slot.as<ir::Call>()->arguments.back());
+      nest->slot = {};
+    }
     return std::move(*nest);
   }
 
@@ -162,7 +191,16 @@ class Operation {
                         multiply(left, right, word, selector)});
     });
     const Stmt all = ir::allocate(left, ir::allocate(right, steps));
-    return codes_ == nullptr ? all : ir::allocate(codes_, ir::block({load_codes(), all}));
+    if (codes_ == nullptr) return all;
+    return by_places(ir::allocate(codes_, ir::block({load_codes(), all})),
+                     [](const Operation& others) { return others.from_registers(); });
+  }
+
+  /// What `of_all` makes of the operation on all places, where the block keeps these.
+  template <class OfAll>
+  Stmt by_places(const Stmt& of_pairs, const OfAll& of_all) const {
+    if (all_places_ == nullptr || ir::integer_value(keeps_first_) != nullptr) return of_pairs;
+    return ir::if_then(keeps_first_, of_all(*all_places_), of_pairs);
   }
 
   /// What the number of a lane stands for that points to lines of 16 bytes of 8 x 8 matrices: a line, the
@@ -261,12 +299,13 @@ class Operation {
     return descriptor(panel, bytes_between(nest_.right, slots_, 8), swizzle);
   }
 
-  Stmt from_shared() const {
+  /// All products of the operation, begun.
+  Stmt begun_products() const {
     const TensorProduct& row = instruction();
     const ir::Buffer& left = *nest_.left.buffer;
     const Descriptor of_left = descriptor(16, bytes_between(nest_.left, nest_.rows.name, 8), left.swizzle);
     const Descriptor of_right = right_descriptor();
-    const Stmt all = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
+    return all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
       ir::Execute one{instruction_,
                       {accumulators()},
                       {},
@@ -276,6 +315,12 @@ class Operation {
       add_codes(one, word, selector);
       return all_tiles(std::move(one));
     });
+  }
+
+  Stmt from_shared() const {
+    const TensorProduct& row = instruction();
+    const Stmt all =
+        by_places(begun_products(), [](const Operation& others) { return others.begun_products(); });
     const Stmt held = all_tiles(
         {row.sum.type == DType::f32 ? "hold_accumulators" : "hold_integers", {accumulators()}, {}, {}});
     Stmt finished = ir::block({ir::execute("wgmma_wait", {0}), held});
@@ -301,6 +346,8 @@ class Operation {
   std::int64_t depth_;
   std::string slots_;    ///< what the right factor's rows are counted by
   ir::BufferRef codes_;  ///< null where the left factor has every place
+  Expr keeps_first_;     ///< whether the block keeps all of its first places; undefined where none does …
+  std::shared_ptr<const Operation> all_places_;  ///< … else what multiplies those
 };
 
 std::set<std::string> arrays_read(const Stmt& stmt) {

@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -86,6 +87,17 @@ Expr number_apart(const Expr& condition, const Expr& data) {
                : ir::binary(e->op, rest.expr(), of_number.expr());
 }
 
+/// Whether a comparison that holds for some value of the variable holds for all smaller ones.
+bool grows_with(const Expr& condition, const std::string& variable) {
+  const auto* e = ir::inequality(condition);
+  if (e == nullptr) return false;
+  const ir::Linear difference = ir::linear(e->right - e->left);
+  const bool is_alone = std::ranges::all_of(difference.terms, [&](const ir::Linear::Term& term) {
+    return term.atom.as<ir::Variable>() != nullptr || !ir::uses(term.atom, variable);
+  });
+  return is_alone && difference.coefficient_of(variable) < 0;
+}
+
 }  // namespace
 
 bool has_bulk_copy(const Ring& ring) {
@@ -118,8 +130,10 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   const std::int64_t rows = extent_of(copy.extents.front());
   const std::int64_t groups = threads_ / lanes;
   result.rows = rows / groups;
+  take_slots_of_block(result);
   result.data = data_of(copy);
   if (!result.data.defined()) return result;
+  result.one_number = !ir::uses(result.data, copy.coordinates.front());
   if (result.copy.inside.defined()) {
     std::vector<Expr> conditions = ir::conjuncts_of(result.copy.inside);
     for (Expr& condition : conditions) condition = number_apart(condition, result.data);
@@ -131,9 +145,34 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   };
   result.loaded = registers(".loaded", {turns});
   result.coming = registers(".coming", {iterations_ahead});
+  if (result.one_number) return result;
   result.chosen = registers(".rows", {result.rows});
   result.whole = registers(".whole", {});
   return result;
+}
+
+/// Slots that a block does not have are read by nobody: threads whose rows or runs these are have nothing to
+/// do. Where only some rows of a thread were such, zeros are copied as elsewhere.
+void ProducerCopies::take_slots_of_block(Gathered& gather) {
+  if (!gather.copy.inside.defined()) return;
+  std::vector<Expr> conditions = ir::conjuncts_of(gather.copy.inside);
+  const auto found = std::ranges::find_if(
+      conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
+  if (found == conditions.end()) return;
+  const ir::Call& bound = *bound_of_slots(*found);
+  const Expr slot = found->as<ir::Binary>()->left;
+  const std::int64_t* slots = ir::integer_value(bound.arguments.back());
+  const bool by_rows = ir::same(slot, ir::variable(gather.copy.coordinates.front()));
+  if (slots == nullptr || (by_rows && *slots / 2 % gather.rows != 0)) return;
+  gather.first_of_pairs = bound.arguments[1];
+  gather.known_first = ir::make_buffer(gather.copy.destination->name + ".first", DType::i32,
+                                       ir::Scope::registers, ir::Access::read_write, {});
+  std::vector<Expr> arguments = bound.arguments;
+  arguments[1] = ir::load(gather.known_first, {});
+  (by_rows ? gather.has_rows : gather.has_run) =
+      slot < ir::call(bound.instruction, bound.dtype, std::move(arguments));
+  conditions.erase(found);
+  gather.copy.inside = conditions.empty() ? Expr() : ir::all_of(conditions);
 }
 
 /// The row of the tile that the thread copies in that round.
@@ -166,6 +205,10 @@ Expr ProducerCopies::holds_for_all_rows(const Gathered& gather, const Place& at,
       continue;
     }
     const Expr one = at(gather.data.defined() ? for_any_number(condition, gather.data) : condition);
+    if (gather.one_number && grows_with(one, round)) {
+      all = all && ir::substitute(one, {{round, gather.rows - 1}});
+      continue;
+    }
     const std::int64_t times = ir::uses(one, round) ? gather.rows : 1;
     for (std::int64_t i = 0; i < times; ++i) all = all && ir::substitute(one, {{round, i}});
   }
@@ -190,8 +233,11 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
       rest = rest / extent;
     }
     const auto at = [&](const Expr& e) {
-      const Expr known =
-          gather.data.defined() ? with_number(e, gather.data, ir::load(gather.chosen, {round})) : e;
+      const Expr known = gather.data.defined()
+                             ? with_number(e, gather.data,
+                                           gather.one_number ? ir::load(gather.loaded, {turn})
+                                                             : ir::load(gather.chosen, {round}))
+                             : e;
       return ir::substitute(known, place);
     };
     ir::Copy run = copy;
@@ -202,16 +248,20 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
     run.extents = {gather.length};
     run.coordinates = {copy.destination->name + ".place"};
     run.of_one_thread = true;
-    runs.push_back(ir::copy(run));
+    const auto where_read = [&](const ir::Copy& each) {
+      return gather.has_run.defined() ? ir::if_then(at(gather.has_run), ir::copy(each)) : ir::copy(each);
+    };
+    runs.push_back(where_read(run));
     if (copy.inside.defined()) whole = whole && holds_for_all_rows(gather, at, name);
     run.inside = {};
-    whole_runs.push_back(ir::copy(std::move(run)));
+    whole_runs.push_back(where_read(run));
   }
   const auto rounds = [&](const Expr& variable, const Stmt& body) {
     return ir::for_range(variable, gather.rows, LoopKind::unrolled, copy.step, body);
   };
   Stmt exchange;
-  if (gather.data.defined()) {
+  const bool asks_lanes = gather.data.defined() && !gather.one_number;
+  if (asks_lanes) {
     // All of them before the first copy: lanes that ask one another wait behind copies.
     const Expr asked = ir::variable(copy.destination->name + ".asked");
     const Expr lane = producer_number() % lanes_of_warp;
@@ -227,7 +277,7 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
   if (gather.runs > lanes && of_number > 1)
     return ir::block({exchange, rounds(round, ir::block(std::move(runs)))});
   Stmt vote;
-  if (gather.data.defined())
+  if (asks_lanes)
     vote = ir::execute({"none_negative", {{gather.whole, {}, 1}}, {{gather.loaded, {turn}, 1}}, {}});
   // A copy that may have to clear its run takes longer, and few tiles have padding or end beyond the operand.
   return ir::block({vote, exchange,
@@ -278,8 +328,24 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
       if (ir::is_awaited(program_, *copy.source)) begun.push_back(bulk(copy, slot));
     statements.push_back(ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(begun))));
   }
-  for (const Gathered& gather : gathers_) statements.push_back(copy_rows(gather, slot, turn));
+  for (const Gathered& gather : gathers_) {
+    const Stmt copied = copy_rows(gather, slot, turn);
+    statements.push_back(gather.has_rows.defined()
+                             ? ir::if_then(ir::substitute(gather.has_rows, {{gather.copy.coordinates.front(),
+                                                                             row_of(gather, 0)}}),
+                                           copied)
+                             : copied);
+  }
   statements.push_back(ir::execute("mbarrier_arrive_copies", {ir::load(full_, {slot})}));
+  return ir::block(std::move(statements));
+}
+
+Stmt ProducerCopies::at_begin_of_list() const {
+  std::vector<Stmt> statements;
+  for (const Gathered& gather : gathers_) {
+    if (gather.known_first != nullptr)
+      statements.push_back(ir::store(gather.known_first, {}, gather.first_of_pairs));
+  }
   return ir::block(std::move(statements));
 }
 
@@ -325,7 +391,8 @@ Stmt ProducerCopies::load_ahead(const Expr& turn) const {
 Stmt ProducerCopies::around(const Stmt& body) const {
   Stmt result = body;
   for (const Gathered& gather : gathers_) {
-    for (const ir::BufferRef& buffer : {gather.loaded, gather.coming, gather.whole, gather.chosen}) {
+    for (const ir::BufferRef& buffer :
+         {gather.loaded, gather.coming, gather.whole, gather.chosen, gather.known_first}) {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }

@@ -26,6 +26,8 @@ class ProducerCopies {
 
   static constexpr std::int64_t turns = 4;  ///< turns of the loop, written out
 
+  /// What is loaded once for all iterations of a loop.
+  ir::Stmt at_begin_of_list() const;
   ir::Stmt before_first_iteration() const;
   /// The same for a loop that comes later, with another begin and extent: `at` says what an expression is
   /// there. When it begins, its numbers are taken.
@@ -53,13 +55,20 @@ class ProducerCopies {
     std::int64_t runs = 1;    ///< in a row of the tile
     std::int64_t rows = 1;    ///< rows of the tile that a thread copies
     ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
-    ir::BufferRef loaded;     ///< the number that a lane has loaded, for each turn
-    ir::BufferRef coming;     ///< the numbers of the first turns of the loop that comes next
-    ir::BufferRef whole;      ///< whether none of the warp's numbers is the mark of padding
-    ir::BufferRef chosen;     ///< the numbers of all rows of the thread
+    bool one_number = false;  ///< whether it is the same for all rows of the tile
+    /// Where blocks may have half of the slots: the first block that has all of them, the same loaded, and
+    /// whether the block has those that are the row, the first of a thread, or the run.
+    ir::Expr first_of_pairs;
+    ir::BufferRef known_first;
+    ir::Expr has_rows, has_run;
+    ir::BufferRef loaded;  ///< the number that a lane has loaded, for each turn
+    ir::BufferRef coming;  ///< the numbers of the first turns of the loop that comes next
+    ir::BufferRef whole;   ///< whether none of the warp's numbers is the mark of padding
+    ir::BufferRef chosen;  ///< the numbers of all rows of the thread
   };
 
   Gathered gathered(const ir::Copy& copy) const;
+  static void take_slots_of_block(Gathered& gather);
   ir::Expr row_of(const Gathered& gather, const ir::Expr& round) const;
   ir::Expr number_of(const Gathered& gather, const ir::Expr& iteration) const;
   ir::Stmt load_number(const Gathered& gather, const ir::Expr& turn, const ir::Expr& iteration) const;

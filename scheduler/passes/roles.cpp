@@ -41,7 +41,7 @@ bool is_input(const ir::Program& program, const ir::BufferRef& buffer) {
 /// What helps where nothing else does.
 constexpr const char* or_no_roles = "or leave out .specialize_warps(…): all warps copy then";
 
-/// The producers load the numbers that choose rows themselves, one for each row.
+/// The producers load the numbers that choose rows themselves, one for each row, or one for all.
 std::optional<Reason> check_numbers(const ir::Program& program, const ir::Copy& copy, std::int64_t rows,
                                     std::int64_t lanes) {
   std::optional<Reason> refused;
@@ -50,7 +50,7 @@ std::optional<Reason> check_numbers(const ir::Program& program, const ir::Copy& 
   const auto refuse = [&](const std::string& found, std::string accepted) {
     if (!refused) refused = Reason{8, found, std::move(accepted), copy.destination->name};
   };
-  if (rows > lanes)
+  if (rows > lanes && ir::uses(data, copy.coordinates.front()))
     refuse(fmt::format("a thread copies {} rows of {}, whose numbers {} lanes load", rows,
                        copy.destination->name, lanes),
            fmt::format("at most {} rows in {}: split the loop that they come from by that number, {}",

@@ -1,5 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -261,7 +262,49 @@ class Roles {
     if (!has_codes) return ir::block({ir::for_loop(std::move(changed)), finish, last});
     // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
     // there are would give them behind it.
+    if (const Expr first = first_of_pairs(changed); first.defined()) {
+      const auto [keeping_first, of_pairs] = cut_at(changed, first);
+      const Stmt wait = of_kind(finish, false);
+      return ir::block({wait, in_pairs(keeping_first), wait, in_pairs(of_pairs), wait, last});
+    }
     return ir::block({finish, in_pairs(changed), finish, last});
+  }
+
+  /// Of a loop over blocks, of which those before some number keep their first slots, that number; undefined
+  /// where there are none.
+  static Expr first_of_pairs(const ir::For& loop) {
+    Expr first;
+    ir::each<ir::Call>(loop.body, [&](const ir::Call& call) {
+      if (call.instruction != kept_slot_behind) return;
+      const auto* block = call.arguments[2].as<ir::Variable>();
+      if (block != nullptr && block->name == loop.name && !ir::uses(call.arguments[3], loop.name))
+        first = call.arguments[3];
+    });
+    return first;
+  }
+
+  /// What is computed of a block of which that is known.
+  static Stmt of_kind(const Stmt& stmt, bool keeps_first) {
+    return ir::rewrite<ir::Call>(stmt, [&](const ir::Call& call, const Expr& e) {
+      if (call.instruction != kept_slot_behind) return e;
+      std::vector<Expr> arguments = call.arguments;
+      arguments[2] = 0;
+      arguments[3] = keeps_first ? 1 : 0;
+      return ir::call(call.instruction, call.dtype, std::move(arguments));
+    });
+  }
+
+  /// The loop in two, in each of which all blocks are of one kind: no instruction that goes on by itself
+  /// stands behind a condition then.
+  static std::pair<ir::For, ir::For> cut_at(const ir::For& loop, const Expr& first) {
+    ir::For keeping_first = loop, of_pairs = loop;
+    keeping_first.body = of_kind(loop.body, true);
+    of_pairs.body = of_kind(loop.body, false);
+    const Expr end = loop.begin + loop.extent;
+    of_pairs.begin = ir::minimum(ir::maximum(first, loop.begin), end);
+    of_pairs.extent = end - of_pairs.begin;
+    keeping_first.extent = of_pairs.begin - loop.begin;
+    return {std::move(keeping_first), std::move(of_pairs)};
   }
 
   /// Whether what the operation sums to is allocated inside.
@@ -368,7 +411,8 @@ class Roles {
     body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
     body = ir::let(loop.name, loop.begin + (turns * count + turn), body);
     body = ir::for_range(turn, count, LoopKind::unrolled, loop.step, body);
-    return ir::for_range(turns, ir::ceil_divide(loop.extent, count), LoopKind::serial, loop.step, body);
+    return ir::block({copies.at_begin_of_list(), ir::for_range(turns, ir::ceil_divide(loop.extent, count),
+                                                               LoopKind::serial, loop.step, body)});
   }
 
   const ir::Program& program_;

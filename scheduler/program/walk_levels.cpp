@@ -3,6 +3,7 @@
 #include <weft/scheduler/program/walk_levels.h>
 
 #include <algorithm>
+#include <span>
 
 namespace weft {
 
@@ -102,11 +103,15 @@ bool LevelWalk::ends_blocks(std::size_t number) const {
   const Level& level = levels[number];
   if (!level_kind(level.kind).counted || level.dimension == Dimension::none || level.stride != 1)
     return false;
+  const std::int64_t length = level.extent * level_kind(level.kind).slots;
   const auto of_block = [&](const Level& outer) {
     return outer.dimension == level.dimension && outer.stride > level.stride;
   };
-  return std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(number), of_block) &&
-         may_reach_beyond(level.dimension, level.extent * level_kind(level.kind).slots);
+  // The last of blocks that may begin inside of another one.
+  const auto overlap = [&](const Level& outer) { return of_block(outer) && outer.stride < length; };
+  const std::span<const Level> around(levels.data(), number);
+  return std::ranges::any_of(around, of_block) &&
+         (std::ranges::any_of(around, overlap) || may_reach_beyond(level.dimension, length));
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // stitch: the rows of the dense operand that a tile of the weights keeps are gathered into a dense tile.
 #include <fmt/format.h>
 #include <weft/formats/kept_slots.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/operand_copy.h>
@@ -150,6 +151,10 @@ class Stitch {
           ir::substitute(ir::asked_of_copy(whole_, reading.indices, buffer, in_slots(condition)), renamed);
       copy.inside = copy.inside.defined() ? copy.inside && own : own;
     }
+    if (const Expr own = slots_that_are_read(); own.defined()) {
+      const Expr there = ir::substitute(own, renamed);
+      copy.inside = copy.inside.defined() ? copy.inside && there : there;
+    }
     const ir::Substitution kept =
         kept_.defined() ? ir::Substitution{{slot_name_, kept_}} : ir::Substitution();
     const Stmt rest = with_tile(loop.body, buffer, asked, ir::load(tile, place(kept)));
@@ -213,9 +218,18 @@ class Stitch {
     for (Expr& index : reading.indices) index = in_slots(index);
     ir::For slots = *loop;
     slots.name = slot_name_;
-    slots.extent = *extent * slots_of_quad / kept_of_quad;
+    slots_ = *extent * slots_of_quad / kept_of_quad;
+    slots.extent = slots_;
     reading.loops.insert(loop, slots);
     return std::nullopt;
+  }
+
+  /// Where blocks may keep their first slots, which slots of the tile a block has.
+  Expr slots_that_are_read() const {
+    const auto* call = kept_.defined() ? kept_.as<ir::Call>() : nullptr;
+    if (call == nullptr || call->instruction != kept_slot_behind) return {};
+    return ir::variable(slot_name_) < ir::call(std::string(slots_of_block), DType::i64,
+                                               {call->arguments[2], call->arguments[3], slots_});
   }
 
   /// Loops that the place depends on: those over what is summed are rows of the tile, those of the output its
@@ -302,7 +316,8 @@ class Stitch {
   /// Whether the condition may keep an access inside of its buffer.
   bool keeps_inside(const Expr& condition, const ir::Buffer& buffer, const std::vector<Expr>& indices) const {
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      if (!ir::share_an_atom(indices[i], condition)) continue;
+      // Which slot a row keeps is one thing, whatever it is computed from.
+      if (!ir::share_an_atom(in_slots(indices[i]), in_slots(condition))) continue;
       ir::Ranges ranges = ranges_;
       const Expr index = coordinates_.named(indices[i], ranges);
       if (!ir::always(0 <= index && index < buffer.shape[i], ranges)) return true;
@@ -349,6 +364,7 @@ class Stitch {
   ir::Ranges ranges_;
   Expr kept_;  ///< the call that says which slot is read; undefined where all are
   std::string slot_name_;
+  std::int64_t slots_ = 0;  ///< those of a block
   std::optional<Reason> made_inside_;
   StitchedTile tile_;
 };

@@ -231,7 +231,7 @@ class Tensorize {
              std::ranges::all_of(sum.terms,
                                  [](const auto& term) { return term.coefficient % rows_of_words == 0; });
     };
-    const auto* place = arguments[2].as<ir::Variable>();
+    const auto* place = arguments.back().as<ir::Variable>();
     if (begins_words(arguments[1], nest_.rows) && place != nullptr && place->name == nest_.depth.name)
       return std::nullopt;
     return Reason{11,

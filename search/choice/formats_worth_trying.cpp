@@ -1,3 +1,4 @@
+#include <weft/formats/mixed_tiles.h>
 #include <weft/formats/pattern_rules.h>
 #include <weft/formats/pruned_for.h>
 #include <weft/search/choice/formats_worth_trying.h>
@@ -64,6 +65,8 @@ void add_pairs(const WeightMatrix& weights, std::vector<Format>& formats) {
     formats.push_back(formats::v_n_m({.rows = widest->v, .columns = widest->m}));
   else if (keeps_two_of_four(weights, 1, 4))
     formats.push_back(Format{"n_m", {}});
+  else if (const auto mixed = mixed_tiles(weights))
+    formats.push_back(mixed->format());
 }
 
 /// Where every fourth to about every second element is kept, anywhere: what a list of columns costs more for
@@ -99,7 +102,7 @@ void add_dense_and_csr(const WeightMatrix& weights, std::vector<Format>& formats
 void put_first_what_is_said(const WeightMatrix& weights, bool halves, std::vector<Format>& formats) {
   if (weights.pruned_for == nullptr || weights.stored() == 0) return;
   const Format& said = weights.pruned_for->format;
-  const bool is_of_tensor_cores = said.parameters.contains("V") || said.name == "n_m";
+  const bool is_of_tensor_cores = said.parameters.contains("V") || said.name == "n_m" || said.name == "mixed";
   if (!said.parameters.contains("b") && !(is_of_tensor_cores && halves)) return;
   std::erase(formats, said);
   formats.insert(formats.begin(), said);

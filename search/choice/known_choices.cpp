@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using Kinds = std::vector<std::map<std::string, std::string>>;
 
 /// In the order in which they tell more of weights.
-constexpr std::array<std::string_view, 4> patterns{"v_n_m", "n_m", "vector_wise", "shfl_bw"};
+constexpr std::array<std::string_view, 5> patterns{"v_n_m", "n_m", "mixed", "vector_wise", "shfl_bw"};
 
 /// Densities of weights that were drawn alike.
 constexpr double alike = 0.05;

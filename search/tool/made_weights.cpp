@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/suggestion.h>
 #include <weft/search/measure/workload.h>
 #include <weft/search/records/words.h>
@@ -17,7 +18,9 @@ namespace {
 
 constexpr std::string_view prefix = "made:";
 constexpr std::string_view example =
-    "made:M=512,K=1024,sparsity=0.9, and V=64 or seed=1; made:M=512,K=1024,V=64,of=16 for 64:2:16";
+    "made:M=512,K=1024,sparsity=0.9, and V=64 or seed=1; made:M=512,K=1024,V=64,of=16 for 64:2:16, "
+    "sparsity=0.35,of=4 "
+    "for 2:4 beside dense tiles";
 
 constexpr std::array<std::string_view, 6> part_names{"M", "K", "sparsity", "V", "of", "seed"};
 
@@ -92,9 +95,30 @@ double sparsity_of(const Parts& parts, const std::optional<PairPattern>& pattern
   return sparsity;
 }
 
-SuiteCase case_of(const std::string& text) {
-  const Parts parts = parts_of(std::string_view(text).substr(prefix.size()));
-  SuiteCase chosen;
+/// What is made, and the tiles in which it then keeps two of four, where it does so in some alone.
+struct Made {
+  SuiteCase all;
+  std::optional<Format> mixed = {};
+  double sparsity = 0;  ///< once these are pruned
+};
+
+/// Two of four with fewer zeros than all tiles would have.
+bool is_mixed(const Parts& parts) {
+  const auto sparsity = parts.find("sparsity");
+  return whole(parts, "of", 0) == 4 && sparsity != parts.end() && sparsity->second < 0.5;
+}
+
+Made made_of(const std::string& text) {
+  Parts parts = parts_of(std::string_view(text).substr(prefix.size()));
+  Made made;
+  if (is_mixed(parts)) {
+    made.sparsity = sparsity_of({{"sparsity", parts.at("sparsity")}}, std::nullopt);
+    made.mixed = formats::mixed();
+    if (parts.contains("V")) made.mixed = formats::mixed({.rows = extent_of(parts, "V", "V=128")});
+    for (const char* name : {"of", "V"}) parts.erase(name);
+    parts["sparsity"] = 0;
+  }
+  SuiteCase& chosen = made.all;
   chosen.problem.m = extent_of(parts, "M", "M=512");
   chosen.problem.k = extent_of(parts, "K", "K=1024");
   chosen.problem.n = 1;
@@ -105,7 +129,7 @@ SuiteCase case_of(const std::string& text) {
   chosen.sparsity = sparsity_of(parts, chosen.pattern);
   if (parts.contains("V") && !chosen.pattern) chosen.group_rows = extent_of(parts, "V", "V=64");
   if (parts.contains("seed")) chosen.seed = static_cast<std::uint64_t>(whole(parts, "seed", 1));
-  return chosen;
+  return made;
 }
 
 }  // namespace
@@ -115,14 +139,16 @@ bool is_made_weights(const std::string& text) {
 }
 
 WeightMatrix made_weights(const std::string& text, DType dtype) {
-  WeightMatrix matrix = make_workload(case_of(text), dtype, {}).matrix;
+  const Made made = made_of(text);
+  WeightMatrix matrix = make_workload(made.all, dtype, {}).matrix;
+  if (made.mixed) matrix = pruned(matrix, choose_weights(matrix, *made.mixed, {.sparsity = made.sparsity}));
   matrix.shape = {matrix.rows, matrix.columns};
   matrix.origin = text;
   return matrix;
 }
 
 void check_made_weights(const std::string& text) {
-  case_of(text);
+  made_of(text);
 }
 
 }  // namespace weft::tool

@@ -442,7 +442,8 @@ void add_prune(CLI::App& app, Action& action) {
   begin_group(command, "Problem");
   add_option(command, "--format", verb.format, "for which to prune: see weft formats")->required();
   add_option(command, "--sparsity", verb.sparsity,
-             "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M");
+             "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M, mixed at "
+             "most 0.5");
   add_list(command, "--tensor", verb.tensors,
            "which tensors of the file; of several all others are written, too");
   command.add_flag("--all", verb.all, "every layer of the file");

@@ -90,8 +90,9 @@ TEST(ExportedReference, LeavesZerosBesideInfinityOutAsTheLibraryDoes) {
   b.set(0, infinity);
   b.set(7 * width + 2, -infinity);
   b.set(inner * width - 1, std::nan(""));
-  for (const char* format : {"csr", "ell", "bcsr:b=8", "vector_wise:V=8", "hb_ell:b=4", "bitmap",
-                             "column_windows", "lane_streams:columns=64", "pair_words:columns=64"}) {
+  for (const char* format :
+       {"csr", "ell", "bcsr:b=8", "vector_wise:V=8", "hb_ell:b=4", "bitmap", "column_windows",
+        "lane_streams:columns=64", "pair_words:columns=64", "mixed:V=16"}) {
     const auto weights = std::make_shared<const SparseTensor>(pack(matrix, parse_format(format)));
     const Algorithm product = spmm_algorithm(rows, inner, Extent::any("N"), DType::f32);
     const Built built(
@@ -108,6 +109,28 @@ TEST(ExportedReference, LeavesZerosBesideInfinityOutAsTheLibraryDoes) {
       EXPECT_TRUE(same) << format << ", element " << i << ": " << found << ", in the library " << wanted;
     }
   }
+}
+
+/// A block that keeps all columns, and one that keeps two of each four.
+TEST(ExportedReference, ReadsBlocksOfBothKinds) {
+  Array dense(DType::f32, {rows, inner});
+  for (std::int64_t i = 0; i < dense.size(); ++i) {
+    const std::int64_t row = i / inner, column = i % inner;
+    if (row < 16 || (row + column) % 4 < 2) dense.set(i, static_cast<double>(1 + i % 7));
+  }
+  const auto weights =
+      std::make_shared<const SparseTensor>(pack(from_dense(dense, "tiles"), formats::mixed({.rows = 16})));
+  const Algorithm product = spmm_algorithm(rows, inner, Extent::any("N"), DType::f32);
+  const Built built(compile(default_schedule(product, weights, target_named("sm_80")), {.assemble = false}));
+  Array b = random_array(DType::f32, {inner, width}, 3, RandomValues::small_integers);
+  Array c(DType::f32, {rows, width});
+  ASSERT_EQ(built.reference({.b = b.data(), .c = c.data()}), 0);
+  const Reference expected = reference(product, weights.get(), {{{"B", &b}, {"C", &c}}, {}});
+  for (std::int64_t i = 0; i < c.size(); ++i) EXPECT_EQ(c.get(i), expected.value.get(i)) << i;
+  EXPECT_TRUE(built.packed(dense) == built.weights());
+  Array full(DType::f32, {rows, inner});
+  for (std::int64_t i = 0; i < full.size(); ++i) full.set(i, 1);
+  EXPECT_NE(built.packed(full).find("has no place"), std::string::npos) << built.packed(full);
 }
 
 /// Where places hold +0 for padding, and where a bit says whether there is one.

@@ -33,6 +33,7 @@ Format small(std::string_view name) {
                                                            {"shfl_bw", "V=8,k=16"},
                                                            {"n_m", "V=16"},
                                                            {"v_n_m", "V=16"},
+                                                           {"mixed", "V=16"},
                                                            {"column_quads", "V=16"},
                                                            {"column_vectors", "V=4"},
                                                            {"column_blocks", "columns=4"},

@@ -134,6 +134,21 @@ WeightMatrix where(const WeightMatrix& weights,
   return chosen_entries(weights, std::move(row_begin), entries);
 }
 
+WeightMatrix mixed_of_tiles(std::int64_t rows, std::int64_t columns, std::int64_t of_group, DType dtype) {
+  constexpr std::int64_t width = 64;
+  WeightMatrix result =
+      where(random_matrix(rows, columns, 1, 7, dtype), [&](std::int64_t row, std::int64_t column) {
+        const std::int64_t group = row / of_group, kind = (group + column / width) % 5;
+        if (group % 4 == 3 || kind == 4) return false;
+        if (kind == 2) return column % width >= width / 2;
+        return kind == 0 || (row + column) % 4 < 2;
+      });
+  result.values = random_array(dtype, {result.stored()}, 5, RandomValues::small_integers);
+  for (std::int64_t i = 0; i < result.stored(); ++i)
+    if (result.values.get(i) == 0) result.values.set(i, 1);
+  return result;
+}
+
 std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights, const Format& format) {
   return std::make_shared<const SparseTensor>(pack(weights, format));
 }

@@ -40,6 +40,11 @@ WeightMatrix fitted(const WeightMatrix& weights, const Format& format);
 WeightMatrix where(const WeightMatrix& weights,
                    const std::function<bool(std::int64_t row, std::int64_t column)>& keeps);
 
+/// Groups of so many rows whose tiles of 64 columns are dense, 2:4, half dense or empty by turns, and one
+/// group in four without entries: what the format mixed stores in blocks of every kind.
+WeightMatrix mixed_of_tiles(std::int64_t rows, std::int64_t columns, std::int64_t of_group,
+                            DType dtype = DType::f16);
+
 /// As schedules share it.
 std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights, const Format& format);
 

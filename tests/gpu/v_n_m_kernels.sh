@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The kernels of the recipe v_n_m against the f64 reference: 2:4, and V:2:M for every V and M, odd rows, columns and
-# widths, rows with fewer entries than they may have, f16 and bf16, epilogues, for mma.sp (sm_80) and wgmma.sp
-# (sm_90a); convolutions of odd images; then compute-sanitizer over small ones.
+# The kernels of the recipe v_n_m against the f64 reference: 2:4, V:2:M for every V and M, and 2:4 beside dense tiles,
+# odd rows, columns and widths, rows with fewer entries than they may have, f16 and bf16, epilogues, for mma.sp (sm_80)
+# and wgmma.sp (sm_90a); convolutions of odd images; then compute-sanitizer over small ones.
 #   tests/gpu/v_n_m_kernels.sh build/release/weft [JOBS [DEVICE [SECONDS]]]
 # Sizes, targets, element types and epilogues are dealt over the weights. After SECONDS (default 200) nothing is begun.
 # ONLY=conv2d or ONLY=spmm in the environment leaves the other out, SANITIZE=no the sanitizer.
@@ -34,10 +34,26 @@ def weight_of(rows, depth, group, block, integers):
             weight[members, columns] = values * (random.random(columns.shape) < fullness)
     return weight.astype(np.float16)
 
+def mixed_of(rows, depth, group, integers):
+    """Tiles of a group and 64 columns: dense, 2:4, half dense or empty."""
+    weight = weight_of(rows, depth, group, 4, integers)
+    for first in range(0, rows, group):
+        for begin in range(0, depth, 64):
+            tile = weight[first:first + group, begin:begin + 64]
+            kind = random.integers(0, 5)
+            if kind < 3:
+                tile[:] = random.integers(1, 4, tile.shape)
+            if kind == 2:
+                tile[:, :32] = 0
+            if kind == 3:
+                tile[:] = 0
+    return weight
+
 number = 0
 def save(kind, rows, depth, group, block):
     global number
-    np.save(f"{sys.argv[1]}/{kind}_{group}_{block}_{number:03}.npy", weight_of(rows, depth, group, block, number % 2))
+    weight = mixed_of(rows, depth, group, number % 2) if kind == "mixed" else weight_of(rows, depth, group, block, number % 2)
+    np.save(f"{sys.argv[1]}/{kind}_{group}_{block}_{number:03}.npy", weight)
     number += 1
 
 for i, group in enumerate((16, 32, 64, 128)):
@@ -46,6 +62,7 @@ for i, group in enumerate((16, 32, 64, 128)):
             save("spmm", sizes[(i * 5 + j * 7 + turn) % 12], sizes[(i + j * 5 + turn * 5 + 4) % 12], group, block)
 for i, group in enumerate((16, 32, 64, 128, 256)):
     for turn in range(4):
+        save("mixed", sizes[(i * 7 + turn * 5 + 3) % 12], sizes[(i + turn * 3 + 5) % 12], group, 4)
         save("pairs", sizes[(i * 5 + turn * 3) % 12], sizes[(i + turn * 5 + 2) % 12], group, 4)
 for group, block in ((16, 8), (64, 10), (128, 16), (32, 4)):
     for filters, channels in ((7, 5), (64, 16), (130, 40), (256, 64)):
@@ -59,14 +76,18 @@ P
 format_of() { # FILE, the places of a block
   local kind group block
   IFS=_ read -r kind group block _ <<<"$(basename "$1")"
-  if [ "$kind" = pairs ]; then echo "n_m:V=$group,k=$2"; else echo "v_n_m:V=$group,M=$block,k=$2"; fi
+  case "$kind" in
+    pairs) echo "n_m:V=$group,k=$2" ;;
+    mixed) echo "mixed:V=$group,k=$2" ;;
+    *) echo "v_n_m:V=$group,M=$block,k=$2" ;;
+  esac
 }
 
 widths=(1 7 8 9 31 33 63 64 65 127 128 129 200 256 512 1000)
 targets=(sm_90a sm_80 sm_90a)
 epilogues=("" "--bias random:4 --activation gelu" "--alpha -1.5 --beta 0.5 --c random:9 --activation relu" "" "--bias ints:3 --activation relu")
 number=0
-for weights in "$work"/spmm_*.npy "$work"/pairs_*.npy; do
+for weights in "$work"/spmm_*.npy "$work"/pairs_*.npy "$work"/mixed_*.npy; do
   for turn in 0 1 2; do
     type=f16
     [ $((number % 7)) -eq 3 ] && type=bf16

@@ -136,6 +136,8 @@ Format random_format(Dice& dice) {
                                               "v_n_m:V=16",
                                               "v_n_m:V=64,M=16",
                                               "v_n_m:V=16,M=10",
+                                              "mixed",
+                                              "mixed:V=16",
                                               "column_quads",
                                               "column_quads:V=16",
                                               "column_vectors",

@@ -6,6 +6,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/dsl/tensor.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/pruned_for.h>
 #include <weft/formats/random.h>
 #include <weft/search/choice/choice.h>
@@ -51,6 +52,12 @@ TEST(FormatsWorthTrying, PatternsAreFound) {
               ElementsAre("n_m", "column_quads", "hb_ell:pairs=1", "csr"));
   EXPECT_THAT(formats_of(*pair_problem(256, 512, 64, {64, 16}).matrix).front(), "v_n_m:M=16,V=64");
   EXPECT_THAT(formats_of(*pair_problem(256, 500, 64, {32, 10}).matrix).front(), "v_n_m:M=10,V=32");
+  for (const std::int64_t rows : {64, 128}) {
+    const WeightMatrix layer = dense_weights(256, 512, DType::f16, 3);
+    const Format mixed = formats::mixed({.rows = rows});
+    const WeightMatrix weights = pruned(layer, choose_weights(layer, mixed, {.sparsity = 0.3}));
+    EXPECT_THAT(formats_of(weights), ElementsAre(rows == 128 ? "mixed" : "mixed:V=64", "csr"));
+  }
   EXPECT_THAT(formats_of(*grouped_problem(512, 512, 64, 32).matrix), Contains("shfl_bw:V=32"));
   EXPECT_THAT(formats_of(*grouped_problem(512, 512, 64, 128).matrix), Contains("shfl_bw:V=128"));
 }

@@ -217,6 +217,7 @@ class Drawing {
                                       formats::shfl_bw({.rows = 8, .places = 32}),
                                       formats::n_m({.rows = 16}),
                                       formats::v_n_m({.rows = 16}),
+                                      formats::mixed({.rows = 16}),
                                       parse_format("hb_ell:pairs=1"),
                                       parse_format("padded_csr:pad=4"),
                                       formats::bitmap(),

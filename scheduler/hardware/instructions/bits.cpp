@@ -1,5 +1,6 @@
 // Bits of words: codes of 2:4 sparsity, and bitmaps.
 #include <weft/scheduler/hardware/instructions/family.h>
+#include <weft/scheduler/hardware/kept_blocks.h>
 
 namespace weft::families {
 namespace {
@@ -17,6 +18,15 @@ ir::Expr slot_of_code(std::span<const ir::Expr> operands) {
   skip(place % 4 < 2, 4);
   skip(place % 2 < 1, 2);
   return place / 2 * 4 + bits % 4;
+}
+
+ir::Expr slot_behind(std::span<const ir::Expr> operands) {
+  const ir::Expr of_code[] = {operands[0], operands[1], operands[4]};
+  return ir::select(operands[2] < operands[3], operands[4], slot_of_code(of_code));
+}
+
+ir::Expr slots_before_and_behind(std::span<const ir::Expr> operands) {
+  return ir::select(operands[0] < operands[1], operands[2] / 2, operands[2]);
 }
 
 /// A number without its half, its quarter, … is as much as its bits.
@@ -78,6 +88,8 @@ Rows bits() {
   using enum DType;
   return {
       {kept_slot, i64, {i64, i64, i64}, "", "", "", "", 0, slot_of_code},
+      {.name = kept_slot_behind, .operands = {i64, i64, i64, i64, i64}, .meaning = slot_behind},
+      {.name = slots_of_block, .operands = {i64, i64, i64}, .meaning = slots_before_and_behind},
       {.name = set_bit, .operands = {i64, i64, i64}, .meaning = place_of_bit, .below = 64},
       {count_bits, i64, {i64}, "popc.b32 $0, $1;", "__popc($1)", "llvm.ctpop", "", 0, counted_bits},
       {.name = word_bit, .operands = {i64, i64}, .meaning = bit_of_word, .below = 2},

@@ -364,6 +364,7 @@ std::int64_t rows_of_group(const Format& format) {
   if (const std::int64_t given = parameter_of(format, "V", -1); given >= 0) return given;
   if (format.name == "hb_ell" && formats::keeps_two_of_four(format)) return rows_of_warp;
   if (format.name == "v_n_m") return formats::PairOptions{}.rows;
+  if (format.name == "mixed") return formats::PairOptions{.rows = 128}.rows;
   if (format.name == "shfl_bw" || format.name == "vector_wise") return formats::GroupOptions{}.rows;
   return format.name == "n_m" || format.name == "column_quads" ? tallest : 0;
 }

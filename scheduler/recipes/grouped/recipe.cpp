@@ -41,7 +41,7 @@ const Kind of_groups{
     {"shfl_bw", "shfl_bw or vector_wise", "formats::shfl_bw()"},
     [](const Format& format) { return format.name == "shfl_bw" || format.name == "vector_wise"; },
     shfl_bw_tiles};
-const Kind of_pairs{{"v_n_m", "n_m, v_n_m, column_quads or hb_ell:pairs=1", "formats::column_quads()"},
+const Kind of_pairs{{"v_n_m", "n_m, v_n_m, mixed, column_quads or hb_ell:pairs=1", "formats::column_quads()"},
                     formats::keeps_two_of_four,
                     v_n_m_tiles};
 
@@ -167,7 +167,7 @@ Recipe shfl_bw_recipe() {
 Recipe v_n_m_recipe() {
   Recipe recipe = recipe_of(of_pairs, "v_n_m");
   recipe.summary = "weights that keep two of four, on sparse tensor cores";
-  recipe.formats = "column_quads, or n_m, v_n_m or hb_ell:pairs=1";
+  recipe.formats = "column_quads, or n_m, v_n_m, mixed or hb_ell:pairs=1";
   recipe.example =
       "weft verify --weights made:M=256,K=512,of=4 --dtype f16 --n 64 --device sim:sm_80 "
       "--format n_m --recipe v_n_m:tile_n=64";

@@ -150,7 +150,11 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
 
   Parts parts(ceilings);
   // Every tile gathers its rows of the dense operand, and reads its values.
-  const double loaded = cut.tile(depth).bytes_of_stage();
+  double loaded = cut.tile(depth).bytes_of_stage();
+  // A block that keeps all has half of a block's rows of the dense operand, and as many values.
+  if (cut.pairs && problem.of_group == problem.kept_of)
+    loaded = cut.tile(depth).bytes_of_weights() +
+             cut.tile(std::min(depth, static_cast<double>(problem.k))).bytes_of_dense();
   const double copying =
       cut.producers > 0
           ? std::min(1.0, share_of_no_producer + share_of_producer * static_cast<double>(cut.producers))

@@ -141,7 +141,8 @@ bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights
 
 bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights) {
   const ProductLoops loops = product_loops(algorithm);
-  return weights.format().name == "n_m" && fills_runs(weights.dtype(), weights.columns()) &&
+  const std::string& format = weights.format().name;
+  return (format == "n_m" || format == "mixed") && fills_runs(weights.dtype(), weights.columns()) &&
          std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
            const Operand& operand = algorithm.operands[factor.operand];
            return !loops.columns.empty() && operand.name == loops.dense &&

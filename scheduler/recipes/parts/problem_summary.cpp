@@ -70,6 +70,8 @@ std::int64_t ProblemSummary::kept_columns() const {
 std::int64_t ProblemSummary::gathered_columns() const {
   if (kept_of == 0) return kept_columns();
   if (of_group == 4) return k;
+  // A block that keeps all has half of a block's columns, and another one has the other half.
+  if (of_group == kept_of) return 2 * kept_columns();
   if (of_group > 0) return std::min(k, 2 * kept_columns());
   constexpr std::int64_t usual_rows = 128;
   return ceil_divide(4 * k, columns_of_four(density(), group_rows > 0 ? group_rows : usual_rows));
@@ -104,7 +106,7 @@ void add_format(ProblemSummary& summary, const Format& format) {
   summary.block = format.name == "column_blocks" ? parameter_of(format, "columns", usual_columns)
                                                  : parameter_of(format, "b");
   summary.names_rows = format.name == "shfl_bw" || format.parameters.contains("order");
-  summary.keeps_columns = format.name == "n_m";
+  summary.keeps_columns = format.name == "n_m" || format.name == "mixed";
   summary.column_bits = format.name == "column_blocks" ? 16 : parameter_of(format, "index", 32);
   summary.columns_of_bit = format.name == "lane_streams" ? 1 : format.name == "pair_words" ? 2 : 0;
   if (!formats::keeps_two_of_four(format)) return;
@@ -113,6 +115,10 @@ void add_format(ProblemSummary& summary, const Format& format) {
   if (format.name == "hb_ell") {
     constexpr std::int64_t rows_of_block = 16;
     summary.group_rows = rows_of_block;
+    return;
+  }
+  if (format.name == "mixed") {
+    summary.of_group = summary.kept_of;
     return;
   }
   summary.of_group = format.name == "n_m" ? 4 : parameter_of(format, "M", formats::PairOptions{}.columns);

@@ -31,7 +31,7 @@ struct ProblemSummary {
   std::int64_t block = 0;           ///< b of bcsr and blocked_ell, columns of column_blocks
   std::int64_t column_bits = 32;    ///< a stored column number has, in csr and what is like it
   std::int64_t kept_of = 0;         ///< N of N:M: 2 of n_m and v_n_m
-  std::int64_t of_group = 0;        ///< M of N:M
+  std::int64_t of_group = 0;        ///< M of N:M; 2 where some blocks keep all: mixed
   std::int64_t columns_of_bit = 0;  ///< 1 of lane_streams, 2 of pair_words
   bool names_rows = false;          ///< the format has a row order
   bool keeps_columns = false;       ///< two of four, with every column where it is: n_m

@@ -40,7 +40,9 @@ bool StitchedTile::has(const std::string& loop) const {
 }
 
 void StitchedTile::lay_out(const Expr& last_index, std::int64_t element_bytes) {
-  const bool is_looked_up = ir::any<ir::Load>(last_index, [](const ir::Load&) { return true; });
+  const bool is_looked_up = ir::any<ir::Load>(last_index, [&](const ir::Load& load) {
+    return std::ranges::any_of(load.indices, [&](const Expr& index) { return rows_.is_used_by(index); });
+  });
   along_rows_ = !is_looked_up && rows_.is_used_by(last_index) && !columns_.is_used_by(last_index);
   line_ = along().extent;
   for (const int swizzle : {3, 2, 1}) {

@@ -177,6 +177,23 @@ TEST_F(PruneVerb, PatternsHaveASparsityOfTheirOwn) {
   EXPECT_THAT(refusal({"v_n_m:M=9"}), HasSubstr("M=9"));
 }
 
+TEST_F(PruneVerb, SomeTilesKeepTwoOfFour) {
+  const auto prune = [&](const std::string& sparsity) {
+    return call_weft({"prune", path("net.safetensors"), "--format", "mixed:V=16", "--sparsity", sparsity,
+                      "--json", "-o", path("mixed.safetensors")});
+  };
+  const VerbAnswer answer = prune("0.25");
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  // Of 72 columns a group has a tile of 64 and one of 8, which leave 32 and 4 places of a row.
+  const WeightMatrix after = read(path("mixed.safetensors"));
+  EXPECT_LE(after.stored(), 96 * 54);
+  EXPECT_GE(after.stored(), 96 * 54 - 16 * 32);
+  EXPECT_NO_THROW(pack(after, formats::mixed({.rows = 16})));
+  const VerbAnswer refused = prune("0.6");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr("0.6 of mixed:V=16"), HasSubstr("at most 0.5")));
+}
+
 TEST_F(PruneVerb, ScoresDecide) {
   Array scores(DType::f32, {96, 8, 3, 3});
   for (std::int64_t i = 0; i < scores.size(); ++i) scores.set(i, i % 72 < 18 ? 1 : 0);

@@ -1,0 +1,135 @@
+// Weights that are 2:4 in some tiles and dense in others, in one kernel: as PTX in the simulator, which sees
+// races and memory that nobody wrote, and by its meaning. Integers, so that every result is exact.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/search/spaces/problems.h>
+
+#include "formats/generated_matrices.h"
+#include "support/expect_exact.h"
+
+namespace weft {
+namespace {
+
+using test::expect_exact;
+using testing::HasSubstr;
+using testing::Not;
+
+struct MixedSize {
+  std::int64_t rows = 0, depth = 0, columns = 0;
+};
+
+Format mixed_format(std::int64_t rows, std::int64_t places = 64) {
+  return formats::mixed({.rows = rows, .places = places});
+}
+
+Schedule mixed_product(const MixedSize& size, const Format& format, const std::string& target,
+                       const ShflBwKnobs& knobs = {}, DType dtype = DType::f16,
+                       const Epilogue& epilogue = {}) {
+  const WeightMatrix weights = mixed_of_tiles(size.rows, size.depth, format.parameters.at("V"), dtype);
+  return v_n_m(spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, epilogue),
+               packed(weights, format), target_named(target), knobs);
+}
+
+std::string ptx_of(const Schedule& schedule) {
+  return compile(schedule).ptx();
+}
+
+TEST(MixedTilesOnTensorCores, WarpsMultiplyOnAmpere) {
+  expect_exact(mixed_product({150, 331, 72}, mixed_format(32), "sm_80", {.tile_n = 64}));
+  expect_exact(mixed_product({150, 330, 64}, mixed_format(64, 128), "sm_80", {.tile_n = 64, .stages = 2}));
+  expect_exact(mixed_product({40, 300, 40}, mixed_format(16), "sm_80", {.tile_n = 64, .stages = 1}));
+  const std::string ptx = ptx_of(mixed_product({150, 330, 64}, mixed_format(32), "sm_80", {.tile_n = 64}));
+  EXPECT_THAT(ptx, HasSubstr("mma.sp"));
+  EXPECT_THAT(ptx, HasSubstr("mma.sync.aligned.m16n8k16"));
+}
+
+TEST(MixedTilesOnTensorCores, WarpgroupsMultiplyOnHopper) {
+  expect_exact(mixed_product({150, 331, 72}, mixed_format(64), "sm_90a", {.tile_n = 128, .producers = 0}));
+  expect_exact(
+      mixed_product({300, 331, 136}, mixed_format(128, 128), "sm_90a", {.tile_n = 128, .producers = 0}));
+  const std::string ptx = ptx_of(mixed_product({150, 330, 64}, mixed_format(64), "sm_90a", {.tile_n = 64}));
+  EXPECT_THAT(ptx, HasSubstr("wgmma.mma_async.sp.sync.aligned.m64n32k32"));
+  EXPECT_THAT(ptx, HasSubstr("wgmma.mma_async.sync.aligned.m64n32k16"));
+}
+
+TEST(MixedTilesOnTensorCores, WarpsTakeRolesOnHopper) {
+  for (const std::int64_t depth : {64, 200, 331}) {
+    for (const std::int64_t stages : {2, 3, 4}) {
+      SCOPED_TRACE(testing::Message() << depth << " columns in " << stages << " stages");
+      expect_exact(mixed_product({330, depth, 72}, mixed_format(64), "sm_90a",
+                                 {.tile_n = 64, .stages = stages, .blocks = 2}));
+    }
+  }
+  expect_exact(mixed_product({700, 331, 264}, mixed_format(128), "sm_90a", {.blocks = 3}));
+  expect_exact(
+      mixed_product({300, 500, 136}, mixed_format(128, 128), "sm_90a", {.tile_n = 128, .blocks = 2}));
+  expect_exact(mixed_product({300, 200, 136}, mixed_format(256), "sm_90a", {.blocks = 2}));
+  expect_exact(mixed_product({100, 331, 136}, mixed_format(32), "sm_90a", {.tile_n = 64}));
+  // A tile each, and sums that blocks share.
+  expect_exact(mixed_product({330, 331, 136}, mixed_format(64), "sm_90a", {.tile_n = 64, .blocks = 0}));
+  expect_exact(
+      mixed_product({100, 700, 40}, mixed_format(64), "sm_90a", {.tile_n = 64, .groups = 3, .producers = 0}));
+}
+
+TEST(MixedTilesOnTensorCores, OddColumnsTypesAndEpilogues) {
+  for (const std::string target : {"sm_80", "sm_90a"}) {
+    for (const std::int64_t columns : {1, 7, 33})
+      expect_exact(mixed_product({100, 331, columns}, mixed_format(64), target));
+    // Whose sums bf16 holds.
+    expect_exact(mixed_product({100, 70, 72}, mixed_format(32), target, {}, DType::bf16));
+    expect_exact(mixed_product({100, 331, 72}, mixed_format(64), target, {}, DType::f16,
+                               {.bias = true, .activation = Activation::relu}));
+  }
+}
+
+TEST(MixedTilesOnTensorCores, Convolutions) {
+  Convolution images;
+  images.channels = 20;
+  images.filters = 70;
+  images.batch = 8;
+  images.image = {5, 7};
+  images.filter = {3, 3};
+  images.pad = {1, 1};
+  images.layout = ImageLayout::chwn;
+  const Format format = mixed_format(32);
+  WeightMatrix weights = mixed_of_tiles(70, 180, 32);
+  weights.shape = {70, 20, 3, 3};
+  for (const char* target : {"sm_80", "sm_90a"})
+    expect_exact(v_n_m(convolution_algorithm(images, DType::f16), packed(weights, format),
+                       target_named(target), {.tile_n = 64}));
+}
+
+/// X [n, k] as it lies where its rows are whole runs, and turned first where they are not.
+TEST(MixedTilesOnTensorCores, LinearLayers) {
+  for (const std::int64_t depth : {328, 331, 40}) {
+    for (const std::int64_t of_group : {64, 128}) {
+      const auto weights = packed(mixed_of_tiles(330, depth, of_group), mixed_format(of_group));
+      const Algorithm linear =
+          spmm_algorithm(330, depth, Extent(136), DType::f16, {.bias = true}, ProductLayout::nk);
+      expect_exact(v_n_m(linear, weights, target_named("sm_80")));
+      const Schedule s = v_n_m(linear, weights, target_named("sm_90a"), {.tile_n = 128, .blocks = 3});
+      EXPECT_EQ(s.cpp().find("transpose(\"B\")") == std::string::npos, depth % 8 == 0) << s.cpp();
+      expect_exact(s);
+    }
+  }
+}
+
+TEST(MixedTilesOnTensorCores, WeightsOfOneKindOrNone) {
+  const auto schedule_of = [](double density, const std::string& target) {
+    WeightMatrix weights = random_matrix(130, 200, density, 3, DType::f16);
+    weights.values = random_array(DType::f16, {weights.stored()}, 5, RandomValues::small_integers);
+    return v_n_m(spmm_algorithm(130, 200, 72, DType::f16, {.bias = true}), packed(weights, mixed_format(64)),
+                 target_named(target));
+  };
+  for (const std::string target : {"sm_80", "sm_90a"}) {
+    expect_exact(schedule_of(1, target));
+    expect_exact(schedule_of(0, target));
+  }
+}
+
+}  // namespace
+}  // namespace weft
