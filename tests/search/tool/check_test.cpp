@@ -99,7 +99,7 @@ TEST_F(CheckVerb, RecipesAndTheirWords) {
 
 TEST_F(CheckVerb, ChoosesWhatIsNotNamed) {
   const auto chosen = [&](std::vector<std::string> more) {
-    std::vector<std::string> words{"check",   "--weights", weights(), "--n",      "1024",
+    std::vector<std::string> words{"check",   "--weights", weights(), "--n",      "4096",
                                    "--dtype", "f16",       "--json",  "--target", "sm_90a"};
     words.insert(words.end(), more.begin(), more.end());
     const VerbAnswer answer = call_weft(words);
