@@ -297,9 +297,9 @@ TEST(CpuCode, CopiesOfLinesLeaveRoomInTheSecondCache) {
     return cpu_code(convolution_algorithm(images, DType::f32), packed(weights), target).cpp();
   };
   // A line of all channels is 16 KB, three times for the filter's columns, and two lines are read beyond.
-  EXPECT_THAT(steps(512 << 10), HasSubstr("split(p = 8)"));
+  EXPECT_THAT(steps(512 << 10), HasSubstr("split(p = 7)"));
   EXPECT_THAT(steps(1 << 20), HasSubstr("split(p = 14)"));
-  EXPECT_THAT(steps(2 << 20), HasSubstr("split(p = 14)"));
+  EXPECT_THAT(steps(2 << 20), HasSubstr("split(p = 19)"));
 }
 
 TEST(CpuCode, LinesThatLeaveARestGoThroughAPieceBeforeTheNextOne) {

@@ -161,12 +161,13 @@ std::int64_t held_of_lines(const Target& target) {
 }
 
 /// Nanoseconds of an image that depend on how many lines are copied at a time: the copies, which hold the
-/// lines around them too; the code, which comes from behind the second cache once for each copy where both
-/// are more than it holds; and longer reads of copies that are large. Fitted to 21 convolutions on an Intel
-/// Xeon (docs/measurements/cpu.md).
+/// lines around them too; the code, once for each copy, from behind the second cache where both are more than
+/// it holds; and longer reads of copies that are large. Fitted to 22 convolutions on an Intel Xeon
+/// (docs/measurements/cpu.md).
 double cost_of_lines(const Algorithm& algorithm, const CpuNest& nest, const CpuCode& code,
                      std::int64_t entries, const Target& target) {
-  constexpr double copied_a_nanosecond = 60, code_a_nanosecond = 40, read_a_nanosecond = 400;
+  constexpr double copied_a_nanosecond = 60, near_code_a_nanosecond = 100, code_a_nanosecond = 80,
+                   read_a_nanosecond = 200;
   constexpr double bytes_of_entry = 12, begins_behind = 0.4, all_behind = 0.6, doubled_by = 1 << 20;
   constexpr double bytes_of_vector = 64;
   const auto copied = static_cast<double>(bytes_of_lines(algorithm, nest, code.lines, code.lanes));
@@ -183,7 +184,8 @@ double cost_of_lines(const Algorithm& algorithm, const CpuNest& nest, const CpuC
       ((all_code + copied) / second_cache - begins_behind) / (all_behind - begins_behind), 0.0, 1.0);
   const double slower =
       std::clamp((copied - static_cast<double>(held_of_lines(target))) / doubled_by, 0.0, 1.0);
-  return groups * (copied / copied_a_nanosecond + behind * all_code / code_a_nanosecond) +
+  const double code_of_group = all_code * (1 / near_code_a_nanosecond + behind / code_a_nanosecond);
+  return groups * (copied / copied_a_nanosecond + code_of_group) +
          vectors * read * bytes_of_vector * slower / read_a_nanosecond;
 }
 
