@@ -14,11 +14,6 @@ constexpr std::int64_t usual_rows_of_tile = 128;
 constexpr std::int64_t columns_of_tile = formats::PairOptions{}.places;
 constexpr double least_pairs = 0.1, least_stored = 0.9;
 
-/// Places of a row that two of four of so many columns leave.
-std::int64_t places_of_pairs(std::int64_t columns) {
-  return columns / slots_of_quad * kept_of_quad + std::min(columns % slots_of_quad, kept_of_quad);
-}
-
 MixedTiles tiles_of(const WeightMatrix& weights, std::int64_t rows) {
   MixedTiles result{.rows = rows};
   for (std::int64_t first = 0; first < weights.rows; first += rows) {
@@ -44,6 +39,10 @@ bool may_be_mixed(const WeightMatrix& weights) {
 }
 
 }  // namespace
+
+std::int64_t places_of_pairs(std::int64_t columns) {
+  return columns / slots_of_quad * kept_of_quad + std::min(columns % slots_of_quad, kept_of_quad);
+}
 
 std::vector<TileFilling> tile_fillings(const WeightMatrix& weights, std::int64_t first, std::int64_t rows,
                                        std::int64_t columns) {

@@ -11,6 +11,9 @@
 
 namespace weft {
 
+/// Places of a row that two of every four of so many columns keep.
+std::int64_t places_of_pairs(std::int64_t columns);
+
 /// What the rows of a group have in a block of columns.
 struct TileFilling {
   std::array<bool, 2> halves{};  ///< which have entries

@@ -1,5 +1,5 @@
 #include <weft/dsl/arithmetic.h>
-#include <weft/formats/kept_slots.h>
+#include <weft/formats/mixed_tiles.h>
 #include <weft/formats/prune/mixed.h>
 #include <weft/formats/prune/n_m.h>
 
@@ -53,9 +53,8 @@ class TileChoice {
       const std::int64_t rows = std::min(tiles_.height, scores_.rows - group * tiles_.height);
       for (std::int64_t number = 0; number < across_; ++number) {
         const std::int64_t columns = std::min(tiles_.width, scores_.columns - number * tiles_.width);
-        const std::int64_t kept =
-            columns / slots_of_quad * kept_of_quad + std::min(columns % slots_of_quad, kept_of_quad);
-        result[static_cast<std::size_t>(group)].push_back({group, number, rows * (columns - kept), 0});
+        result[static_cast<std::size_t>(group)].push_back(
+            {group, number, rows * (columns - places_of_pairs(columns)), 0});
       }
     }
     each_entry([&](std::int64_t tile, std::size_t entry) {

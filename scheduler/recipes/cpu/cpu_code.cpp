@@ -189,7 +189,8 @@ double cost_of_lines(const Algorithm& algorithm, const CpuNest& nest, const CpuC
          vectors * read * bytes_of_vector * slower / read_a_nanosecond;
 }
 
-/// Lines that are copied at a time, in parts that so many threads can share.
+/// Lines that are copied at a time, in parts that so many threads can share; one of an image whose height a
+/// launch decides.
 std::int64_t chosen_lines(const Algorithm& algorithm, const CpuNest& nest, const CpuCode& code,
                           std::int64_t entries, const Target& target, std::int64_t threads) {
   CpuCode each = code;
@@ -207,7 +208,7 @@ std::int64_t chosen_lines(const Algorithm& algorithm, const CpuNest& nest, const
     best = each.lines;
     least = cost;
   }
-  return best;
+  return std::max<std::int64_t>(1, best);
 }
 
 /// Half of a register where all that there is fits into it.
