@@ -108,6 +108,10 @@ ProducerCopies::ProducerCopies(const ir::Program& program, const Ring& ring, con
                                std::int64_t threads, ir::BufferRef full)
     : program_(program), loop_(loop), thread_(std::move(thread)), threads_(threads), full_(std::move(full)) {
   for (const ir::Copy& copy : ring.copies) {
+    if (is_by_elements(copy)) {
+      elements_.emplace_back(copy, loop_, threads_ / lanes_of_warp);
+      continue;
+    }
     if (!copy.coordinates.empty()) {
       gathers_.push_back(gathered(copy));
       continue;
@@ -308,7 +312,8 @@ Stmt ProducerCopies::ask_early(std::int64_t buffers, const std::function<Expr(co
                                const Expr& begin, const Expr& extent) const {
   const bool has_weights = std::ranges::any_of(
       blocks_, [&](const ir::Copy& copy) { return !ir::is_awaited(program_, *copy.source); });
-  if (!program_.overlap || !has_weights) return {};
+  // A warp waits for elements before it begins what it copies next.
+  if ((!program_.overlap && elements_.empty()) || !has_weights) return {};
   std::vector<Stmt> iterations;
   for (std::int64_t i = 0; i < buffers; ++i) {
     const Stmt one = ir::substitute(announced(i), {{loop_.name, begin + i}});
@@ -326,7 +331,8 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
                                                : announced(slot)};
     for (const ir::Copy& copy : blocks_)
       if (ir::is_awaited(program_, *copy.source)) begun.push_back(bulk(copy, slot));
-    statements.push_back(ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(begun))));
+    const Expr number = elements_.empty() ? producer_number() : producer_number() % lanes_of_warp;
+    statements.push_back(ir::if_then(ir::equal(number, 0), ir::block(std::move(begun))));
   }
   for (const Gathered& gather : gathers_) {
     const Stmt copied = copy_rows(gather, slot, turn);
@@ -336,7 +342,9 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
                                            copied)
                              : copied);
   }
-  statements.push_back(ir::execute("mbarrier_arrive_copies", {ir::load(full_, {slot})}));
+  for (const ElementGather& gather : elements_) statements.push_back(gather.store(slot));
+  statements.push_back(ir::execute(elements_.empty() ? "mbarrier_arrive_copies" : "mbarrier_arrive",
+                                   {ir::load(full_, {slot})}));
   return ir::block(std::move(statements));
 }
 
@@ -349,23 +357,26 @@ Stmt ProducerCopies::at_begin_of_list() const {
   return ir::block(std::move(statements));
 }
 
-Stmt ProducerCopies::before_first_iteration() const {
+Stmt ProducerCopies::before_first_iteration(const Expr& before) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
       statements.push_back(load_number(gather, i, loop_.begin + i));
   }
+  for (const ElementGather& gather : elements_) statements.push_back(gather.load_first_numbers(before));
   return ir::block(std::move(statements));
 }
 
 Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, const Expr& begin,
-                                 const Expr& extent) const {
+                                 const Expr& extent, const Expr& before) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
       statements.push_back(
           ir::if_then(i < extent, ir::store(gather.coming, {i}, at(number_of(gather, begin + i)))));
   }
+  for (const ElementGather& gather : elements_)
+    statements.push_back(gather.load_coming(at, begin, extent, before));
   return ir::block(std::move(statements));
 }
 
@@ -375,6 +386,7 @@ Stmt ProducerCopies::take_coming() const {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
       statements.push_back(ir::store(gather.loaded, {i}, ir::load(gather.coming, {i})));
   }
+  for (const ElementGather& gather : elements_) statements.push_back(gather.take_coming());
   return ir::block(std::move(statements));
 }
 
@@ -385,6 +397,7 @@ Stmt ProducerCopies::load_ahead(const Expr& turn) const {
       statements.push_back(load_number(gather, (turn + iterations_ahead) % turns,
                                        ir::variable(loop_.name) + iterations_ahead));
   }
+  for (const ElementGather& gather : elements_) statements.push_back(gather.load_ahead());
   return ir::block(std::move(statements));
 }
 
@@ -396,6 +409,7 @@ Stmt ProducerCopies::around(const Stmt& body) const {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }
+  for (const ElementGather& gather : elements_) result = gather.around(result);
   return ir::let(producer_name, thread_, result);
 }
 

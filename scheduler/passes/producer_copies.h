@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/passes/element_gather.h>
 #include <weft/scheduler/passes/ring.h>
 
 #include <cstdint>
@@ -26,13 +27,22 @@ class ProducerCopies {
 
   static constexpr std::int64_t turns = 4;  ///< turns of the loop, written out
 
+  /// Whether each warp fills buffers of its own, one of as many iterations as there are warps: of weights
+  /// whose columns choose elements of X [n, k] (element_gather.h). All producers fill each buffer together
+  /// otherwise.
+  bool by_warps() const { return !elements_.empty(); }
+  /// Then the warp's first iteration of a loop behind so many iterations.
+  ir::Expr first_own(const ir::Expr& before) const { return elements_.front().first_own(before); }
+
   /// What is loaded once for all iterations of a loop.
   ir::Stmt at_begin_of_list() const;
-  ir::Stmt before_first_iteration() const;
+  /// Of a loop that so many iterations came before.
+  ir::Stmt before_first_iteration(const ir::Expr& before) const;
   /// The same for a loop that comes later, with another begin and extent: `at` says what an expression is
-  /// there. When it begins, its numbers are taken.
+  /// there, and so many
+  /// iterations came `before`. When it begins, its numbers are taken.
   ir::Stmt load_coming(const std::function<ir::Expr(const ir::Expr&)>& at, const ir::Expr& begin,
-                       const ir::Expr& extent) const;
+                       const ir::Expr& extent, const ir::Expr& before) const;
   ir::Stmt take_coming() const;
   /// What is begun in an iteration of that turn, for a later one.
   ir::Stmt load_ahead(const ir::Expr& turn) const;
@@ -85,6 +95,7 @@ class ProducerCopies {
   std::int64_t threads_;
   ir::BufferRef full_;
   std::vector<Gathered> gathers_;
+  std::vector<ElementGather> elements_;
   std::vector<ir::Copy> blocks_;
   std::int64_t bulk_bytes_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/own_variables.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/producer_copies.h>
 #include <weft/scheduler/passes/ring.h>
@@ -158,7 +159,9 @@ class Roles {
 
   Stmt prepared() const {
     // Each producer's copies count once, and so does the one that announces the bytes of bulk copies.
-    const std::int64_t arrivals = producers_ + (has_bulk_copy(ring_) ? 1 : 0);
+    const std::int64_t filling =
+        std::ranges::any_of(ring_.copies, is_by_elements) ? lanes_of_warp : producers_;
+    const std::int64_t arrivals = filling + (has_bulk_copy(ring_) ? 1 : 0);
     std::vector<Stmt> inits;
     for (std::int64_t i = 0; i < ring_.buffers; ++i) {
       inits.push_back(ir::execute("mbarrier_init", {ir::load(full_, {i}), arrivals}));
@@ -219,8 +222,8 @@ class Roles {
   Stmt next_turn() const { return ir::store(turn_, {}, ir::load(turn_, {}) + 1); }
 
   /// `body` with variables for the buffer and the phase of the iteration.
-  Stmt with_turn(const Stmt& body) const {
-    const Expr turn = ir::load(turn_, {});
+  Stmt with_turn(const Stmt& body) const { return with_turn(ir::load(turn_, {}), body); }
+  Stmt with_turn(const Expr& turn, const Stmt& body) const {
     return ir::let("ring.slot", turn % ring_.buffers, ir::let("ring.phase", turn / ring_.buffers % 2, body));
   }
 
@@ -362,9 +365,9 @@ class Roles {
     const auto same = [](const Expr& expr) { return expr; };
     const Stmt early =
         loops_around_ == 0 ? copies.ask_early(ring_.buffers, same, loop.begin, loop.extent) : Stmt();
-    const Expr is_asked = early.defined() ? ir::load(turn_, {}) < ring_.buffers : Expr();
-    return copies.around(
-        ir::block({early, copies.before_first_iteration(), written_out(loop, copies, is_asked)}));
+    const Expr asked = early.defined() ? ir::integer(ring_.buffers) : Expr();
+    return copies.around(ir::block(
+        {early, copies.before_first_iteration(ir::load(turn_, {})), iterations(loop, copies, asked)}));
   }
 
   /// The first numbers of a list are loaded one tile ahead too, and so where it begins two.
@@ -372,35 +375,61 @@ class Roles {
     const Lists lists(tiles);
     const ir::For own = lists.ring();
     const ProducerCopies copies(program_, ring_, own, thread() - consumers_, producers_, full_);
-    const auto first_numbers = [&](const Expr& iteration) {
+    const auto first_numbers = [&](const Expr& iteration, const Expr& before) {
       const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
-      return ir::if_then(lists.exists(iteration), copies.load_coming(at, lists.begin(1), lists.extent(1)));
+      return ir::if_then(lists.exists(iteration),
+                         copies.load_coming(at, lists.begin(1), lists.extent(1), before));
     };
     const auto at_first = [&](const Expr& expr) { return tiles.at(expr, tiles.loop->begin); };
     Stmt early = copies.ask_early(ring_.buffers, at_first, lists.begin(1), lists.extent(1));
     const auto asked =
         ir::make_buffer("producer.asked", DType::i32, ir::Scope::registers, ir::Access::read_write, {});
-    const Expr is_asked = early.defined() ? ir::load(turn_, {}) < ir::load(asked, {}) : Expr();
+    const Expr first_asked = early.defined() ? ir::load(asked, {}) : Expr();
     if (early.defined())
       early = ir::block(
           {ir::store(asked, {}, 0),
            ir::if_then(
                lists.exists(tiles.loop->begin),
                ir::block({ir::store(asked, {}, ir::minimum(lists.extent(1), ring_.buffers)), early}))});
-    Stmt copied = written_out(own, copies, is_asked);
+    Stmt copied = iterations(own, copies, first_asked);
     for (auto let = tiles.lets.rbegin(); let != tiles.lets.rend(); ++let)
       copied = ir::let((*let)->name, (*let)->value, copied);
     ir::For changed = *tiles.loop;
-    changed.body = ir::block(
-        {lists.next(), copies.take_coming(), first_numbers(ir::variable(changed.name) + 1), copied});
-    Stmt all = ir::block(
-        {lists.before_first_tile(), early, first_numbers(changed.begin), ir::for_loop(std::move(changed))});
+    changed.body =
+        ir::block({lists.next(), copies.take_coming(),
+                   first_numbers(ir::variable(changed.name) + 1, ir::load(turn_, {}) + own.extent), copied});
+    Stmt all = ir::block({lists.before_first_tile(), early, first_numbers(changed.begin, 0),
+                          ir::for_loop(std::move(changed))});
     if (early.defined()) all = ir::allocate(asked, all);
     return copies.around(lists.around(all));
   }
 
-  /// The loop in turns. Of the first iterations, one a buffer, the weights may have been asked for.
-  Stmt written_out(const ir::For& loop, const ProducerCopies& copies, const Expr& is_asked) const {
+  /// The weights of the first iterations, `asked` of them, have been asked for; undefined: of none.
+  Stmt iterations(const ir::For& loop, const ProducerCopies& copies, const Expr& asked) const {
+    return copies.by_warps() ? of_warps(loop, copies, asked) : written_out(loop, copies, asked);
+  }
+
+  /// The iterations that are a warp's own.
+  Stmt of_warps(const ir::For& loop, const ProducerCopies& copies, const Expr& asked) const {
+    const std::int64_t warps = producers_ / lanes_of_warp;
+    const Expr turns = ir::variable(loop.name + ".turns");
+    const Expr own = turns * warps + copies.first_own(ir::load(turn_, {}));
+    const Expr turn = ir::load(turn_, {}) + own;
+    Stmt body = ir::block(
+        {copies.load_ahead(0),
+         with_turn(turn,
+                   ir::block({ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % 2}),
+                              copies.of_iteration(slot(), 0, asked.defined() ? turn < asked : Expr())}))});
+    body = ir::if_then(own < loop.extent, ir::let(loop.name, loop.begin + own, body));
+    return ir::block(
+        {copies.at_begin_of_list(),
+         ir::for_range(turns, ir::ceil_divide(loop.extent, warps), LoopKind::serial, loop.step, body),
+         ir::store(turn_, {}, ir::load(turn_, {}) + loop.extent)});
+  }
+
+  /// The loop in turns.
+  Stmt written_out(const ir::For& loop, const ProducerCopies& copies, const Expr& asked) const {
+    const Expr is_asked = asked.defined() ? ir::load(turn_, {}) < asked : Expr();
     const Expr turn = ir::variable(loop.name + ".turn"), turns = ir::variable(loop.name + ".turns");
     const Expr count = ProducerCopies::turns;
     Stmt body = ir::block(

@@ -155,7 +155,7 @@ std::optional<Measured> measured_of(const Record& record, const Target& of_all) 
   ProblemSummary problem = summary_of(record);
   add_algorithm(problem, *algorithm);
   const Ceilings ceilings = ceilings_of(problem.dtype, target);
-  const double copying = time_of_copying_apart(problem, record.recipe, ceilings);
+  const double copying = time_of_copying_apart(problem, record.recipe, record.config, ceilings);
   kernel.problem = seen_by(record.recipe, problem);
   kernel.point = filled_point(kernel.problem, record.recipe, record.config, target);
   if (!target.is_gpu()) kernel.point.erase("threads");

@@ -38,8 +38,8 @@ class Grouped {
         tiles_(group_tiles(*weights)),
         tile_(tile_of(numbers, tiles_)),
         extent_(columns_of(algorithm, loops_)),
-        schedule_(
-            ordered_schedule(std::move(algorithm), std::move(weights), target, OperandCopies::of_tiles)) {}
+        schedule_(ordered_schedule(std::move(algorithm), std::move(weights), target, OperandCopies::of_tiles,
+                                   *numbers.elements > 0 ? loops_.dense : std::string())) {}
 
   Schedule operator()() {
     const WeightLoops of_weights = weight_loops(schedule_);
@@ -274,6 +274,7 @@ std::optional<KnobValues> grouped_point(const Algorithm& algorithm,
   KnobValues point = values_of(shfl_bw_knobs(), grouped_numbers(algorithm, *weights, target, knobs));
   if (point.extract("cluster").mapped() > 1) return std::nullopt;
   if (!is_float_of_a_byte(weights->dtype())) point.erase("promote");
+  if (!can_gather_elements(algorithm, weights->format())) point.erase("elements");
   point["line"] = std::min(point["line"], point["warp_n"]);
   return point;
 }

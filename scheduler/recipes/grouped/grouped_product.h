@@ -33,6 +33,10 @@ bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, c
 std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor> weights,
                                              const ShflBwKnobs& knobs);
 
+/// Whether producers may gather X [n, k] as it lies: where it has few columns, beyond which elements take
+/// longer than a transposed copy (docs/measurements/few_columns.md).
+bool may_gather_elements(const Algorithm& algorithm, const Format& format);
+
 /// A number for each knob; those that are given, where they are, for weights in their tiles, of a product for
 /// which `has_grouped_product` says so. UserError for some that do not fit.
 ShflBwKnobs grouped_numbers(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,

@@ -29,6 +29,9 @@ constexpr double share_of_no_producer = 0.52, share_of_producer = 0.12;
 /// kernels of an H200 (docs/measurements/choice.md).
 constexpr std::int64_t most_under_way = 64;
 constexpr double copied_element = 0.029, waited_element = 0.188, stored_element = 0.67e-3;
+/// What a multiprocessor takes for each element of X [n, k] that its producers gather. Of 13824 x 5120 with 8
+/// to 32 columns on an H200 (docs/measurements/few_columns.md).
+constexpr double gathered_element = 5e-5;
 
 /// How a point cuts the product.
 struct Cut {
@@ -132,9 +135,9 @@ double resident(const Cut& cut, const Target& target) {
 
 }  // namespace
 
-Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Target& target,
+Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) {
-  const ProblemSummary problem = with_copied_rows(given);
+  const ProblemSummary problem = with_copied_rows(summary);
   const Cut cut = cut_of(problem, point, target);
   const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.gathered_columns()), cut.places);
   const std::int64_t stages_of_tile = ceil_divide(kept / cut.places, cut.split);
@@ -187,6 +190,9 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
   // Parts of a sum are written and read once more.
   const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_result);
   parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
+  if (given(point, "elements", 0) > 0)
+    parts.add(Resource::launch,
+              turns * depth * std::min(columns, static_cast<double>(summary.n)) * gathered_element);
   if (problem.n % 2 != 0) {
     const double of_thread =
         static_cast<double>(cut.places * cut.columns) / static_cast<double>(lanes_of_warp * warps_of(cut));
