@@ -96,22 +96,23 @@ bool uses_tensor_cores(std::string_view recipe) {
 }
 
 /// What was measured over what was expected of kernels that were chosen, of problems that were left out of
-/// what expected times were learnt from (learn_times of tests/bench). 19 of 20 lie within, or all of fewer
-/// than 30.
+/// what expected times were learnt from: what the command of shipped_times() prints of 1,801 searches, and
+/// with h200_choice_study.jsonl as its first file of that study, whichever is wider. 19 of 20 lie within, or
+/// all of fewer than 30.
 struct ErrorOfChosen {
   std::string_view recipe;
   bool of_halves, of_images;
   KnownError error;
 };
 constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
-    {"sparsert", false, false, {0.6, 2.2}},
-    {"sparsert", false, true, {0.47, 2.15}},
-    {"sparsert", true, false, {0.57, 2.3}},
-    {"sparsert", true, true, {0.57, 2}},
-    {"shfl_bw", true, false, {0.56, 1.6}},
-    {"shfl_bw", true, true, {0.5, 2.3}},
-    {"v_n_m", true, false, {0.76, 1.6}},
-    {"v_n_m", true, true, {0.53, 2}},
+    {"sparsert", false, false, {0.7, 1.7}},
+    {"sparsert", false, true, {0.66, 1.93}},
+    {"sparsert", true, false, {0.73, 1.53}},
+    {"sparsert", true, true, {0.69, 1.76}},
+    {"shfl_bw", true, false, {0.73, 1.53}},
+    {"shfl_bw", true, true, {0.69, 1.81}},
+    {"v_n_m", true, false, {0.8, 1.4}},
+    {"v_n_m", true, true, {0.66, 1.63}},
 }};
 
 /// Of hb_ell among them: the least and the most of v_n_m in 35 problems that were left out, where hb_ell was
