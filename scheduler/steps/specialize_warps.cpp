@@ -80,8 +80,12 @@ constexpr Precondition preconditions[]{
     {6, "what is staged is copied in every iteration, as one piece of a multiple of 16 bytes"},
     {7,
      "what is stitched has runs of 4 bytes or more, so a number of columns that is known, and even where "
-     "elements have two bytes"},
-    {8, "the 128 threads share its rows evenly, and one number from the weights chooses each"},
+     "elements have two bytes; or its lines go along places that numbers choose one by one"},
+    {8,
+     "the 128 threads share its rows evenly, and one number from the weights chooses each; of places that "
+     "numbers choose one by one a line has a multiple of 32, or a power of two below, and there are 4 "
+     "buffers "
+     "at least"},
     {9, "the others are whole warps already, of groups of 4 where registers are set"},
     {10,
      "consumers get no more registers than there are: those that every thread of the block begins with, "
@@ -97,7 +101,10 @@ constinit const StepKind specialize_warps{
         "Beside the warps that loops are bound to come `producers` others, which start all copies, as far "
         "ahead as there are buffers; those that compute wait for a buffer to be full, and say when they "
         "have read it. What is staged arrives by one bulk copy a tile, what is stitched row by row, the "
-        "numbers of the rows loaded some iterations ahead. Registers are handed from the ones to the "
+        "numbers of the rows loaded some iterations ahead; where numbers choose elements, as of X [n, k] "
+        "with "
+        "lists of columns, each warp fills buffers of its own element by element. Registers are handed from "
+        "the ones to the "
         "others. A later step that would break 2 or 6 to 11 is "
         "refused.",
     .parameters = parameters,

@@ -357,7 +357,7 @@ class Choices {
   bool halves_;
   std::int64_t element_bytes_;
   bool promotes_;
-  bool elements_;  ///< of X [n, k], which producers may gather
+  bool elements_;  ///< whether producers may gather those of X [n, k]
   std::vector<std::int64_t> places_{16, 32, 64};
   Tile<Expr> tile_{pairs_,
                    ir::equal(v("instruction"), wgmma_number),
