@@ -240,6 +240,15 @@ TEST(Transpose, RowGroupsGatherFewRowsAsTheyLie) {
   }
   const ShflBwKnobs few_places{.tile_n = 16, .tile_k = 16, .stages = 4, .producers = 4, .elements = 1};
   expect_right(scheduled({152, 9, 200}, "shfl_bw:V=64", few_places), 9);
+  // A warp would come back to a buffer before it can tell that nobody has filled it since.
+  const ShflBwKnobs few_buffers{.tile_n = 16, .stages = 3, .producers = 4, .elements = 1};
+  try {
+    scheduled({152, 9, 200}, "shfl_bw:V=64", few_buffers);
+    FAIL() << "three buffers for four warps";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("3 buffers for 4 warps, of which each fills its own"));
+    EXPECT_THAT(error.what(), HasSubstr("depth = 4 or more"));
+  }
 }
 
 /// Rows that the format leaves in their order leave in runs; names of rows lie anywhere.
