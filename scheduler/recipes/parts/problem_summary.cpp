@@ -1,5 +1,6 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/formats/pruned_for.h>
+#include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
 #include <weft/scheduler/recipes/parts/product.h>
@@ -125,9 +126,12 @@ void add_format(ProblemSummary& summary, const Format& format) {
 }
 
 ProblemSummary with_copied_rows(ProblemSummary problem) {
-  constexpr std::int64_t columns_of_run = 8;
-  if (problem.input_across || problem.input_unaligned)
-    problem.n = ceil_divide(problem.n, columns_of_run) * columns_of_run;
+  constexpr std::int64_t columns_of_run = 8, few = 64;
+  if (!problem.input_across && !problem.input_unaligned) return problem;
+  const bool fills_tile = problem.input_across && problem.n <= few;
+  problem.n = fills_tile ? std::max(bounds::power_of_two_from(problem.n), columns_of_run)
+                         : ceil_divide(problem.n, columns_of_run) * columns_of_run;
+  if (fills_tile) problem.dense_elements = problem.k * problem.n;
   return problem;
 }
 

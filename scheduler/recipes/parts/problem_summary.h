@@ -54,7 +54,8 @@ struct ProblemSummary {
   double bytes() const;
 };
 
-/// As kernels of row groups see it: where they read a copy of the dense operand, its rows are filled up.
+/// As kernels of row groups see it: where they read a copy of the dense operand, its rows are filled up. Of a
+/// few rows of X [n, k] those that fill a tile take as long.
 ProblemSummary with_copied_rows(ProblemSummary problem);
 
 /// Stored weights of a row: their mean, and their standard deviation over it.
