@@ -58,7 +58,8 @@ KnownChoices known_choices_of_json(std::string_view json, const std::string& ori
 ///         h200_narrow_tiles.jsonl h200_drawn_search_2.jsonl
 ///         h200_image_search.jsonl h200_rows_as_they_lie.jsonl -o search/choice/sm_90a_known.json
 /// of tests/bench writes of the files in docs/data, the last one without column_quads (grep -v), which stood
-/// alone there: other formats may hold such weights better. Read once.
+/// alone there: other formats may hold such weights better; and without '"N":32,.*"elements":1', of which
+/// searches had nothing else. Read once.
 const KnownChoices& shipped_choices();
 
 }  // namespace weft

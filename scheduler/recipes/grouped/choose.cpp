@@ -248,7 +248,7 @@ grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, const GroupTiles
 }
 
 bool may_gather_elements(const Algorithm& algorithm, const Format& format) {
-  constexpr std::int64_t most_columns = 64;
+  constexpr std::int64_t most_columns = 16;
   const Extent all = columns_of(algorithm, ordered_product(algorithm));
   return all.is_static() && all.value <= most_columns && can_gather_elements(algorithm, format);
 }

@@ -52,10 +52,8 @@ const Kind of_pairs{{"v_n_m", "n_m, v_n_m, mixed, column_quads or hb_ell:pairs=1
 ShflBwKnobs chosen_knobs(const Kind& kind, const Algorithm& algorithm, const SparseTensor& weights,
                          const Target& target, const ShflBwKnobs& given) {
   ShflBwKnobs chosen = kind.tiles(algorithm, weights, target, given);
-  constexpr std::int64_t few_columns = 16;
-  const Extent all = columns_of(algorithm, ordered_product(algorithm));
   if (values_of(shfl_bw_knobs(), given).empty() && target.has(Capability::register_reallocation) &&
-      all.is_static() && all.value <= few_columns && may_gather_elements(algorithm, weights.format()))
+      may_gather_elements(algorithm, weights.format()))
     chosen.elements = 1;
   return chosen;
 }
