@@ -108,11 +108,12 @@ static void in_streams(const layer* l) {
 /* Each graph does, too, and nothing is filled in it. */
 static void in_graphs(const layer* l) {
   void *const a = stream_named(0x100), *const fork = stream_named(0x300);
-  uint64_t of_first;
+  uint64_t of_first, refused;
   device.capture(a, 7);
   launch_with("the first launch in a capture", l, a, 1, 1, 0);
   of_first = device.cleared();
   launch_with("the second", l, a, 0, 0, 0);
+  expect("allocations end captures again", 900, device.allocate(&refused, 256));
   device.capture(fork, 7);
   launch_with("a stream beside it in the same capture", l, fork, 1, 1, 0);
   device.capture(fork, 0);
@@ -156,6 +157,9 @@ void own_counters(const void* weights, size_t bytes) {
   int released, i;
   work before;
   if (l.handle == NULL) return;
+  l.args.flags = 0;
+  for (i = 0; i < 2; ++i) launch_with("without the flag", &l, stream_named(0x50), 0, 1, 0);
+  l.args.flags = SPLIT_OWN_COUNTERS;
   in_streams(&l);
   without(&l);
   in_graphs(&l);
