@@ -67,7 +67,8 @@ static int retain_object(void* graph, void* object, unsigned references, unsigne
 
 static void* launches(void* stream) {
   const uint64_t own = split_counters_of(&handle, (split_stream)stream);
-  int i, failures = own == 0;
+  /* They stay marked: they are the stream's until the handle is closed. */
+  int i, failures = own == 0 || __atomic_exchange_n((int*)(uintptr_t)own, 1, __ATOMIC_ACQ_REL) != 0;
   for (i = 0; i < captures_of_thread; ++i) {
     int* counters;
     failures += split_counters_of(&handle, (split_stream)stream) != own;
