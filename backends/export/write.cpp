@@ -34,6 +34,7 @@ constexpr Place places[] = {
     {"open.h", "src/NAME_open.h"},
     {"numbers.h", "src/NAME_numbers.h"},
     {"arguments.c", "src/NAME_arguments.c"},
+    {"counters.c", "src/NAME_counters.c"},
     {"host.c", "src/NAME_host.c"},
     {"open.c", "src/NAME_open.c"},
     {"weights.c", "src/NAME_weights.c"},

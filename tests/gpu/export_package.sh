@@ -43,7 +43,7 @@ check "build plain from its CUDA sources" build "$packages/plain" "$work/plain_n
 check "smoke plain from its CUDA sources" on_device "$work/plain_nvcc/plain_smoke" "$packages/plain/weights/plain.safetensors"
 
 check "build the launch tests" build "$here/export_package" "$work/launch" "-DPACKAGES=$packages"
-for what in results graph streams devices wrong; do
+for what in results graph streams counters devices wrong; do
   check "$what" "$work/launch/launch" "$what" "$packages"
 done
 check "memcheck all of these" compute-sanitizer --error-exitcode 9 "$work/launch/launch" few "$packages"
@@ -51,10 +51,10 @@ check "racecheck all of these" compute-sanitizer --tool racecheck --error-exitco
 check "host time of a launch" "$work/launch/launch" overhead "$packages"
 
 if python3 -c 'import torch' 2>/dev/null; then
-  for name in plain baked grouped; do
+  for name in plain baked grouped split; do
     check "build torch $name" build "$packages/$name/torch" "$work/torch_$name"
   done
-  check "torch" env PYTHONPATH="$work/torch_plain:$work/torch_baked:$work/torch_grouped" python3 "$here/export_package/torch_test.py"
+  check "torch" env PYTHONPATH="$work/torch_plain:$work/torch_baked:$work/torch_grouped:$work/torch_split" python3 "$here/export_package/torch_test.py"
 else
   note "torch" "ok    [SKIP] no torch here"
 fi

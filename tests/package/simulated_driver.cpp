@@ -1,7 +1,8 @@
 // A libcuda.so.1 for tests: the entry points that exported packages call, with weft's simulator as the
 // device. It counts calls, and fails those that SIMULATED_FAIL names. SIMULATED_CAPABILITY (100 where it is
 // not set) is the compute capability that it claims, which makes packages choose PTX; SIMULATED_TARGET
-// (sm_80) is what runs it.
+// (sm_80) is what runs it. simulated_capture() says that a stream captures a graph: launches run all the
+// same.
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/module.h>
 
@@ -12,11 +13,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
-constexpr int invalid_value = 1, out_of_memory = 2, no_device = 100, not_found = 500, launch_failed = 719;
+constexpr int invalid_value = 1, out_of_memory = 2, no_device = 100, not_found = 500, launch_failed = 719,
+              unsupported_in_capture = 900;
 
 std::string setting(const char* name, const char* otherwise) {
   const char* text = std::getenv(name);
@@ -42,6 +45,30 @@ std::map<std::string, int>& calls() {
   static std::map<std::string, int> counts;
   return counts;
 }
+
+/// What a graph owns; `destroy` is called when the last one that has it goes.
+struct UserObject {
+  void* given;
+  void (*destroy)(void*);
+};
+struct Graph {
+  std::vector<UserObject*> objects;
+};
+std::map<std::uint64_t, Graph>& graphs() {
+  static std::map<std::uint64_t, Graph> by_capture;
+  return by_capture;
+}
+std::map<void*, std::uint64_t>& capturing() {
+  static std::map<void*, std::uint64_t> by_stream;
+  return by_stream;
+}
+constexpr int relaxed_mode = 2;
+thread_local int capture_mode = 0;
+/// What may not be done beside a capture, but in threads that say so.
+bool ends_captures() {
+  return !capturing().empty() && capture_mode != relaxed_mode;
+}
+std::uint64_t cleared_last = 0;
 
 thread_local std::vector<void*> contexts;
 int primary = 0;
@@ -78,6 +105,25 @@ std::size_t count_parameters(const std::string& ptx, const std::string& entry) {
 
 EXPORTED int simulated_calls(const char* name) {
   return calls()[name];
+}
+
+/// The stream captures from now on, or no more where the number is 0.
+EXPORTED void simulated_capture(void* stream, std::uint64_t number) {
+  if (number == 0)
+    capturing().erase(stream);
+  else
+    capturing()[stream] = number;
+}
+EXPORTED void simulated_destroy_graph(std::uint64_t number) {
+  for (UserObject* object : graphs()[number].objects) {
+    object->destroy(object->given);
+    delete object;
+  }
+  graphs().erase(number);
+}
+/// What the last cuMemsetD8Async wrote to.
+EXPORTED std::uint64_t simulated_cleared() {
+  return cleared_last;
 }
 
 EXPORTED int cuInit(unsigned) {
@@ -129,6 +175,7 @@ EXPORTED int cuCtxPopCurrent_v2(void** context) {
 }
 EXPORTED int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   return guarded("cuMemAlloc_v2", [&] {
+    if (ends_captures()) return unsupported_in_capture;
     *address = device().implementation().allocate((bytes + 255) / 256 * 256);
     return *address % 256 == 0 ? 0 : invalid_value;
   });
@@ -157,14 +204,59 @@ EXPORTED int cuMemcpyDtoH_v2(void* target, std::uint64_t source, std::size_t byt
     return 0;
   });
 }
-EXPORTED int cuMemsetD8Async(std::uint64_t target, unsigned char value, std::size_t bytes, void*) {
+EXPORTED int cuMemsetD8Async(std::uint64_t target, unsigned char value, std::size_t bytes, void* stream) {
+  if (capturing().contains(stream)) ++calls()["captured cuMemsetD8Async"];
   return guarded("cuMemsetD8Async", [&] {
+    cleared_last = target;
     device().implementation().fill(target, value, bytes);
     return 0;
   });
 }
-EXPORTED int cuStreamSynchronize(void*) {
+EXPORTED int cuStreamSynchronize(void* stream) {
+  if (ends_captures() || capturing().contains(stream)) return unsupported_in_capture;
   return fails("cuStreamSynchronize") ? launch_failed : 0;
+}
+EXPORTED int cuStreamCreate(void** stream, unsigned flags) {
+  constexpr unsigned non_blocking = 1;
+  if (fails("cuStreamCreate") || flags != non_blocking) return launch_failed;
+  *stream = new char;
+  return 0;
+}
+EXPORTED int cuStreamDestroy_v2(void* stream) {
+  delete static_cast<char*>(stream);
+  return fails("cuStreamDestroy_v2") ? launch_failed : 0;
+}
+EXPORTED int cuThreadExchangeStreamCaptureMode(int* mode) {
+  if (fails("cuThreadExchangeStreamCaptureMode")) return launch_failed;
+  std::swap(*mode, capture_mode);
+  return 0;
+}
+EXPORTED int cuStreamGetCaptureInfo_v2(void* stream, int* status, std::uint64_t* id, void** graph,
+                                       const void**, std::size_t*) {
+  if (fails("cuStreamGetCaptureInfo_v2")) return launch_failed;
+  const auto found = capturing().find(stream);
+  *status = found == capturing().end() ? 0 : 1;
+  if (*status == 0) return 0;
+  *id = found->second;
+  *graph = &graphs()[found->second];
+  return 0;
+}
+EXPORTED int cuUserObjectCreate(void** object, void* given, void (*destroy)(void*), unsigned references,
+                                unsigned flags) {
+  if (fails("cuUserObjectCreate") || references != 1 || flags != 1) return launch_failed;
+  *object = new UserObject{given, destroy};
+  return 0;
+}
+EXPORTED int cuUserObjectRelease(void* object, unsigned) {
+  auto* released = static_cast<UserObject*>(object);
+  released->destroy(released->given);
+  delete released;
+  return fails("cuUserObjectRelease") ? launch_failed : 0;
+}
+EXPORTED int cuGraphRetainUserObject(void* graph, void* object, unsigned references, unsigned flags) {
+  if (fails("cuGraphRetainUserObject") || references != 1 || flags != 1) return launch_failed;
+  static_cast<Graph*>(graph)->objects.push_back(static_cast<UserObject*>(object));
+  return 0;
 }
 EXPORTED int cuModuleLoadData(void** module, const void* image) {
   return guarded("cuModuleLoadData", [&] {

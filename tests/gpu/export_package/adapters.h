@@ -111,6 +111,7 @@ struct Operands {
   float* device_bias = nullptr;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
+  unsigned flags = 0;
 
   Operands(const typename P::Handle* handle, int width, unsigned seed)
       : n(width),
@@ -151,6 +152,7 @@ struct Operands {
   typename P::Args on_device() const {
     typename P::Args args = {};
     args.struct_size = sizeof args;
+    args.flags = flags;
     set_size(args, n);
     args.b = device_b;
     args.c = device_c;

@@ -1,4 +1,4 @@
-// Launches of exported packages: `launch results|graph|streams|devices|wrong|overhead|few PACKAGES`. The last line is the verdict.
+// Launches of exported packages: `launch results|graph|streams|counters|devices|wrong|overhead|few PACKAGES`. The last line is the verdict.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -67,15 +67,108 @@ void graph(int replays) {
   P::close(handle);
 }
 
+int fills_of(cudaGraph_t graph) {
+  size_t count = 0;
+  require(cudaGraphGetNodes(graph, nullptr, &count), "nodes");
+  std::vector<cudaGraphNode_t> nodes(count);
+  require(cudaGraphGetNodes(graph, nodes.data(), &count), "nodes");
+  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](cudaGraphNode_t node) {
+    cudaGraphNodeType type;
+    require(cudaGraphNodeGetType(node, &type), "a node");
+    return type == cudaGraphNodeTypeMemset;
+  }));
+}
+
+/// Launches of a package whose blocks count each other, captured in one stream and replayed in another.
+struct CapturedSplit {
+  Operands<Split> operands;
+  cudaStream_t stream = nullptr;
+  cudaGraphExec_t replay = nullptr;
+  int fills = 0;
+
+  CapturedSplit(split *handle, unsigned seed, unsigned flags, cudaStream_t from, int launches) : operands(handle, 33, seed) {
+    cudaGraph_t graph;
+    operands.flags = flags;
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+    require(cudaStreamBeginCapture(from, cudaStreamCaptureModeGlobal), "capture");
+    for (int i = 0; i < launches; ++i) operands.launch(handle, from);
+    require(cudaStreamEndCapture(from, &graph), "end of capture");
+    require(cudaGraphInstantiate(&replay, graph, 0), "graph");
+    fills = fills_of(graph);
+    cudaGraphDestroy(graph);
+  }
+  ~CapturedSplit() {
+    cudaGraphExecDestroy(replay);
+    cudaStreamDestroy(stream);
+  }
+  void launch() const { require(cudaGraphLaunch(replay, stream), "replay"); }
+  double microseconds() const {
+    cudaEvent_t begin, end;
+    require(cudaEventCreate(&begin), "event");
+    require(cudaEventCreate(&end), "event");
+    std::vector<float> times(15);
+    for (float &each : times) {
+      require(cudaEventRecord(begin, stream), "event");
+      launch();
+      require(cudaEventRecord(end, stream), "event");
+      require(cudaEventSynchronize(end), "replay");
+      require(cudaEventElapsedTime(&each, begin, end), "time");
+    }
+    std::sort(times.begin(), times.end());
+    return 1e3 * static_cast<double>(times[times.size() / 2]);
+  }
+};
+
+/// Counters that a handle keeps: two graphs, which were captured in one stream, and that stream run at once; then graphs
+/// come and go, which take over what others had. Nothing is filled in a graph.
+void counters(int replays) {
+  constexpr int of_graph = 200;
+  const std::vector<char> weights = weights_of<Split>();
+  split *handle = Split::open(weights);
+  cudaStream_t stream;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  double own_time = 0, filled_time = 0;
+  {
+    Operands<Split> eager(handle, 33, 3);
+    eager.flags = SPLIT_OWN_COUNTERS;
+    CapturedSplit first(handle, 1, SPLIT_OWN_COUNTERS, stream, of_graph), second(handle, 2, SPLIT_OWN_COUNTERS, stream, of_graph);
+    CapturedSplit filled(handle, 1, 0, stream, of_graph);
+    require(first.fills == 0 && second.fills == 0 && filled.fills == of_graph, "what is filled in graphs");
+    require(cudaDeviceSynchronize(), "uploads");
+    for (int i = 0; i < replays; ++i) {
+      first.launch();
+      second.launch();
+      for (int k = 0; k < 20; ++k) eager.launch(handle, stream);
+    }
+    require(cudaDeviceSynchronize(), "replays");
+    first.operands.compare(weights, "a graph beside others");
+    second.operands.compare(weights, "another graph");
+    eager.compare(weights, "the stream beside them");
+    own_time = first.microseconds() / of_graph;
+    filled_time = filled.microseconds() / of_graph;
+  }
+  for (int i = 0; i < 100; ++i) {
+    CapturedSplit brief(handle, static_cast<unsigned>(i), SPLIT_OWN_COUNTERS, stream, 2);
+    brief.launch();
+    require(cudaStreamSynchronize(brief.stream), "replay");
+    brief.operands.compare(weights, "a graph of many");
+    require(brief.fills == 0, "a graph takes over no counters of those that are gone");
+  }
+  Split::close(handle);
+  cudaStreamDestroy(stream);
+  std::printf("a launch in a graph: %.2f us, and %.2f us with a fill in front; 103 graphs\n", own_time, filled_time);
+}
+
 /// Four threads with a stream and a workspace each share a handle.
 template <class P>
-void streams(int launches) {
+void streams(int launches, unsigned flags = 0) {
   const std::vector<char> weights = weights_of<P>();
   typename P::Handle *handle = P::open(weights);
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       Operands<P> operands(handle, 33, t);
+      operands.flags = flags;
       cudaStream_t stream;
       require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
       require(cudaDeviceSynchronize(), "uploads");
@@ -237,6 +330,7 @@ void all_streams(int launches) {
   streams<Baked>(launches);
   streams<Grouped>(launches);
   streams<Split>(launches);
+  streams<Split>(launches, SPLIT_OWN_COUNTERS);
   std::printf("4 packages in four streams, %d launches each\n", launches);
 }
 
@@ -259,6 +353,7 @@ int main(int count, char **arguments) {
   if (what == "results" || what == "few") all_results(what == "few" ? std::vector<int>{1, 33, 64} : all_sizes);
   if (what == "graph" || what == "few") all_graphs(what == "few" ? 2 : 100);
   if (what == "streams" || what == "few") all_streams(what == "few" ? 2 : 200);
+  if (what == "counters" || what == "few") counters(what == "few" ? 2 : 100);
   if (what == "devices") all_devices();
   if (what == "overhead") overhead();
   if (what == "wrong" || what == "few") {

@@ -6,6 +6,7 @@ import torch
 import baked
 import grouped
 import plain
+import split
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 sizes = [1, 2, 7, 31, 33, 49, 63, 65, 127, 129, 196, 512]
@@ -50,7 +51,53 @@ def products(call, columns, dtype, tolerance):
         check(captured, torch.mm(weights.float(), x.float()), tolerance)
 
 
+def fills_of(run):
+    """How often memory is filled on the device."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run()
+        torch.cuda.synchronize()
+    names = [one.name for one in profile.events() if one.device_type == torch.autograd.DeviceType.CUDA]
+    assert names, "the profiler saw nothing"
+    return sum("memset" in name.lower() for name in names)
+
+
+def captured(call, x):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = call(x)
+    return graph, y
+
+
+def counted(call, shape):
+    """A layer whose blocks count each other, in graphs and streams at once; after the first call nothing is filled."""
+    inputs = [torch.randn(shape, device=device) for _ in range(3)]
+    expected = [call(x.cpu()).to(device) for x in inputs]
+    for _ in range(2):
+        for x, y in zip(inputs, expected):
+            check(call(x), y, 1e-4)
+    if device == "cpu":
+        return
+    # Both are captured in PyTorch's one stream for that.
+    graphs, streams = [captured(call, x) for x in inputs[:2]], [torch.cuda.Stream() for _ in range(3)]
+    torch.cuda.synchronize()
+    for _ in range(50):
+        for stream, (graph, _) in zip(streams, graphs):
+            with torch.cuda.stream(stream):
+                graph.replay()
+        with torch.cuda.stream(streams[2]):
+            eager = call(inputs[2])
+    torch.cuda.synchronize()
+    for y, found in zip(expected, [y for _, y in graphs] + [eager]):
+        check(found, y, 1e-4)
+    fills = fills_of(lambda: [graphs[0][0].replay(), call(inputs[2])])
+    assert fills == 0, f"{fills} fills in front of kernels"
+    again = torch.compile(lambda x: call(x) + 1.0, fullgraph=True, mode="reduce-overhead")
+    for _ in range(4):
+        check(again(inputs[0]), expected[0] + 1.0, 1e-4)
+
+
 with torch.no_grad():
+    counted(split.split, (37, 33))
     products(baked.baked, 64, torch.float32, 1e-4)
     products(grouped.grouped, 128, torch.float16, 3e-2)
     # plain: relu(alpha W x + bias + beta c)

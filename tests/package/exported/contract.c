@@ -56,10 +56,11 @@ int forbidden_calls(void) {
 static void load_driver(void) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   const char* names[] = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
-                         "simulated_calls"};
-  void* targets[] = {&device.allocate, &device.release, &device.upload, &device.download, &device.calls};
+                         "simulated_calls", "simulated_capture", "simulated_destroy_graph", "simulated_cleared"};
+  void* targets[] = {&device.allocate, &device.release, &device.upload,        &device.download,
+                     &device.calls,    &device.capture, &device.destroy_graph, &device.cleared};
   int i;
-  for (i = 0; i < 5; ++i) {
+  for (i = 0; i < 8; ++i) {
     void* symbol = library != NULL ? dlsym(library, names[i]) : NULL;
     if (symbol == NULL) {
       printf("no simulated driver\n");
@@ -354,6 +355,7 @@ int main(int count, char** arguments) {
   plain_close(NULL);
   lend_workspace(of_split, split_bytes);
   overlap_launches(of_early, early_bytes);
+  own_counters(of_split, split_bytes);
   check_packing(weights, bytes);
   expect("contexts given back", device.calls("cuDevicePrimaryCtxRetain"),
          device.calls("cuDevicePrimaryCtxRelease_v2"));

@@ -11,6 +11,9 @@ typedef struct {
   int (*upload)(uint64_t target, const void* source, size_t bytes);
   int (*download)(void* target, uint64_t source, size_t bytes);
   int (*calls)(const char* name);
+  void (*capture)(void* stream, uint64_t number); /* 0: no more */
+  void (*destroy_graph)(uint64_t number);
+  uint64_t (*cleared)(void); /* what was filled last */
 } driver;
 extern driver device;
 
@@ -22,6 +25,9 @@ uint64_t on_device(const void* data, size_t bytes);
 float* numbers(size_t count, unsigned seed);
 /* Device calls that a launch must not make. */
 int forbidden_calls(void);
+
+/* contract_counters.c */
+void own_counters(const void* weights, size_t bytes);
 
 /* contract_weights.c */
 void check_packing(const void* weights, size_t bytes);
