@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/roles.h>
+#include <weft/scheduler/passes/two_blocks.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace weft::steps {
 namespace {
@@ -53,7 +55,7 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
   ir::Program result = program;
   result.roles = roles;
   if (auto refused = lost_roles(result, context)) return *refused;
-  return result;
+  return passes::with_room_for_two_blocks(std::move(result));
 }
 
 constexpr Parameter producers = [] {
@@ -97,8 +99,10 @@ constinit const StepKind specialize_warps{
         "Beside the warps that loops are bound to come `producers` others, which start all copies, as far "
         "ahead as there are buffers; those that compute wait for a buffer to be full, and say when they "
         "have read it. What is staged arrives by one bulk copy a tile, what is stitched row by row, the "
-        "numbers of the rows loaded some iterations ahead. Registers are handed from the ones to the "
-        "others. A later step that would break 2 or 6 to 11 is "
+        "numbers of the rows loaded some iterations ahead. Of blocks that keep all of their columns, where "
+        "others keep two of four, an iteration takes two, and the tile of values has room for both. "
+        "Registers "
+        "are handed from the ones to the others. A later step that would break 2 or 6 to 11 is "
         "refused.",
     .parameters = parameters,
     .preconditions = preconditions,

@@ -40,6 +40,7 @@ class Choices {
       : target_(target),
         options_(options),
         pairs_(formats::keeps_two_of_four(problem.format)),
+        is_mixed_(problem.format.name == "mixed"),
         group_(rows_of_group(problem.format)),
         weights_(*problem.matrix),
         columns_(columns_of(problem.algorithm, ordered_product(problem.algorithm))),
@@ -266,7 +267,7 @@ class Choices {
     const std::int64_t resident = options_.resident_blocks;
     list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
     const Expr barriers = ir::minimum(v("producers"), 1) * (2 * ir::ceil_divide(v("stages"), 2) * 16);
-    const Summands shared{{"A", tile_.bytes_of_weights() * v("stages")},
+    const Summands shared{{"A", tile_.room_of_weights() * v("stages")},
                           {"B", tile_.bytes_of_dense() * v("stages")},
                           {"lines", tile_.bytes_of_lines(v("line"))},
                           {"barriers", barriers}};
@@ -338,7 +339,8 @@ class Choices {
 
   const Target& target_;
   SpaceOptions options_;
-  bool pairs_;  ///< two of four are kept
+  bool pairs_;     ///< two of four are kept
+  bool is_mixed_;  ///< not in all blocks
   std::int64_t group_;
   const WeightMatrix& weights_;
   Extent columns_;
@@ -355,7 +357,8 @@ class Choices {
                    v("warp_m"),
                    v("warp_n"),
                    element_bytes_,
-                   promotes_ ? 0 < v("promote") : Expr()};
+                   promotes_ ? 0 < v("promote") : Expr(),
+                   is_mixed_ ? 0 < v("producers") : Expr()};
 };
 
 }  // namespace

@@ -230,10 +230,10 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
 
 GroupTiles group_tiles(const SparseTensor& weights) {
   const std::vector<std::int64_t>& shape = weights.array("values").shape();
-  const bool two_of_four =
-      std::ranges::find(weights.levels(), LevelKind::n_of_m, &Level::kind) != weights.levels().end();
+  const auto kept = std::ranges::find(weights.levels(), LevelKind::n_of_m, &Level::kind);
+  const bool two_of_four = kept != weights.levels().end();
   return {shape.at(1), shape.at(2) * (two_of_four ? slots_of_quad / kept_of_quad : 1), two_of_four,
-          static_cast<std::int64_t>(size_of(weights.dtype()))};
+          static_cast<std::int64_t>(size_of(weights.dtype())), two_of_four && !kept->begin.empty()};
 }
 
 bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights,

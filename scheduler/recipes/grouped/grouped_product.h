@@ -17,6 +17,7 @@ struct GroupTiles {
   std::int64_t places = 0;  ///< k: rows of the dense operand that go with a block
   bool two_of_four = false;
   std::int64_t element_bytes = 2;  ///< a value has
+  bool is_mixed = false;           ///< some blocks keep all of their columns
 
   /// Values of a row in a block.
   constexpr std::int64_t kept() const { return two_of_four ? places / 2 : places; }

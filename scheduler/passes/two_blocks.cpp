@@ -1,0 +1,151 @@
+#include <weft/scheduler/hardware/kept_blocks.h>
+#include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/ring.h>
+#include <weft/scheduler/passes/two_blocks.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace weft::passes {
+namespace {
+
+std::optional<TensorNest> nest_of_meaning(const ir::TensorOperation& operation) {
+  const ir::Chain chain = ir::chain_of(operation.meaning);
+  const auto* store = chain.core.as<ir::Store>();
+  return store == nullptr ? std::nullopt : tensor_nest_of(chain.loops, *store);
+}
+
+/// Whether the copies are those of the blocks' values, of codes that say which slots are kept, and of rows of
+/// the dense operand of which a block may have half.
+bool are_of_blocks(const Ring& ring, const ir::BufferRef& values, const Expr& codes) {
+  return std::ranges::all_of(ring.copies, [&](const ir::Copy& copy) {
+    if (copy.coordinates.empty())
+      return copy.destination == values ||
+             ir::any<ir::Load>(codes, [&](const ir::Load& load) { return load.buffer == copy.destination; });
+    return copy.inside.defined() &&
+           std::ranges::any_of(ir::conjuncts_of(copy.inside),
+                               [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
+  });
+}
+
+/// The tile of the values of the loop's blocks, and the first of these that keeps two of four; nothing where
+/// none keeps its first slots, or where the places of a row are not those of a block.
+std::optional<TwoBlocks> values_of_blocks(const ir::For& loop) {
+  Ring ring;
+  const Stmt rest = ring_of(loop.body, ring);
+  std::optional<TwoBlocks> found;
+  ir::each<ir::TensorOperation>(rest, [&](const ir::TensorOperation& operation) {
+    const auto nest = nest_of_meaning(operation);
+    const auto* kept = nest && nest->slot.defined() ? nest->slot.as<ir::Call>() : nullptr;
+    if (kept == nullptr || kept->instruction != kept_slot_behind) return;
+    const auto* block = kept->arguments[2].as<ir::Variable>();
+    const auto* place = nest->left.indices.back().as<ir::Variable>();
+    const bool of_loop =
+        block != nullptr && block->name == loop.name && !ir::uses(kept->arguments[3], loop.name);
+    const bool by_places = place != nullptr && place->name == nest->depth.name;
+    const bool is_copied = std::ranges::find(ring.tiles, nest->left.buffer) != ring.tiles.end();
+    if (of_loop && by_places && is_copied && are_of_blocks(ring, nest->left.buffer, kept->arguments[0]))
+      found = {nest->left.buffer, kept->arguments[3]};
+  });
+  return found;
+}
+
+const ir::Copy* copy_to(const ir::For& loop, const ir::BufferRef& tile, Ring& ring) {
+  ring_of(loop.body, ring);
+  const auto copy = std::ranges::find(ring.copies, tile, &ir::Copy::destination);
+  return copy == ring.copies.end() ? nullptr : &*copy;
+}
+
+/// Beside the dimensions of what is copied, a tile has one for its buffers, and one more for two blocks.
+bool has_room(const ir::Copy& copy) {
+  return copy.destination_begin.size() == copy.extents.size() + 2;
+}
+
+/// The program's statement with the tile that has room, in whose first half all is that was in the other.
+Stmt with_tile(const Stmt& stmt, const ir::BufferRef& from, const ir::BufferRef& to) {
+  const auto in_first = [](std::vector<Expr> indices) {
+    indices.insert(indices.begin() + 1, 0);
+    return indices;
+  };
+  const Stmt copied = ir::rewrite<ir::Copy>(stmt, [&](const ir::Copy& copy, const Stmt& s) {
+    if (copy.destination != from) return s;
+    ir::Copy own = copy;
+    own.destination = to;
+    own.destination_begin = in_first(copy.destination_begin);
+    return ir::copy(std::move(own));
+  });
+  const Stmt read = ir::rewrite<ir::Load>(copied, [&](const ir::Load& load, const Expr& e) {
+    return load.buffer == from ? ir::load(to, in_first(load.indices)) : e;
+  });
+  return ir::rewrite<ir::Allocate>(read, [&](const ir::Allocate& allocation, const Stmt& s) {
+    return allocation.buffer == from ? ir::allocate(to, allocation.body) : s;
+  });
+}
+
+}  // namespace
+
+std::optional<TwoBlocks> two_blocks_of(const ir::For& loop) {
+  const auto found = values_of_blocks(loop);
+  if (!found) return std::nullopt;
+  Ring ring;
+  const ir::Copy* copy = copy_to(loop, found->values, ring);
+  return copy != nullptr && has_room(*copy) ? found : std::nullopt;
+}
+
+ir::Program with_room_for_two_blocks(ir::Program program) {
+  const auto loops = ring_loops(program.body);
+  if (loops.size() != 1) return program;
+  const auto found = values_of_blocks(*loops.front());
+  if (!found) return program;
+  Ring ring;
+  const ir::Copy* copy = copy_to(*loops.front(), found->values, ring);
+  if (copy == nullptr || !copy->coordinates.empty() || has_room(*copy)) return program;
+  const ir::Buffer& tile = *found->values;
+  std::vector<Expr> shape = tile.shape;
+  shape.insert(shape.begin() + 1, 2);
+  const auto roomy = ir::make_tile(tile.name, tile, tile.scope, std::move(shape));
+  roomy->swizzle = tile.swizzle;
+  program.body = with_tile(program.body, found->values, roomy);
+  return program;
+}
+
+Stmt of_two_blocks(const Stmt& stmt, const TwoBlocks& two) {
+  return ir::rewrite<ir::TensorOperation>(stmt, [&](const ir::TensorOperation& operation, const Stmt& s) {
+    const auto nest = nest_of_meaning(operation);
+    if (!nest || nest->left.buffer != two.values) return s;
+    const Expr place = ir::variable(nest->depth.name), kept = nest->depth.extent;
+    ir::TensorOperation both = operation;
+    both.meaning = ir::rewrite<ir::Load>(both.meaning, [&](const ir::Load& load, const Expr& e) {
+      if (load.buffer != two.values) return e;
+      std::vector<Expr> indices = load.indices;
+      indices[1] = place / kept;
+      indices.back() = place % kept;
+      return ir::load(load.buffer, std::move(indices));
+    });
+    both.meaning = ir::rewrite<ir::For>(both.meaning, [&](const ir::For& loop, const Stmt& each) {
+      if (loop.name != nest->depth.name) return each;
+      ir::For longer = loop;
+      longer.extent = 2 * kept;
+      return ir::for_loop(std::move(longer));
+    });
+    return ir::tensor_operation(std::move(both));
+  });
+}
+
+BlockList BlockList::until(const Expr& first, const Expr& begin, const Expr& extent) {
+  return {begin, extent, first, ir::minimum(ir::maximum(first - begin, 0), extent) / 2};
+}
+
+Expr BlockList::block(const Expr& iteration) const {
+  return twos.defined() ? begin + iteration + ir::minimum(iteration, twos) : begin + iteration;
+}
+
+Expr BlockList::takes_two(const Expr& iteration) const {
+  return ir::select(iteration < twos, 1, 0);
+}
+
+}  // namespace weft::passes
