@@ -5,8 +5,12 @@
 #include <weft/backends/kernel.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
+#include <weft/scheduler/program/overlapped.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/search/spaces/problems.h>
+
+#include <string_view>
+#include <vector>
 
 #include "formats/generated_matrices.h"
 #include "support/expect_exact.h"
@@ -15,6 +19,7 @@ namespace weft {
 namespace {
 
 using test::expect_exact;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -73,6 +78,51 @@ TEST(MixedTilesOnTensorCores, WarpsTakeRolesOnHopper) {
   expect_exact(mixed_product({330, 331, 136}, mixed_format(64), "sm_90a", {.tile_n = 64, .blocks = 0}));
   expect_exact(
       mixed_product({100, 700, 40}, mixed_format(64), "sm_90a", {.tile_n = 64, .groups = 3, .producers = 0}));
+}
+
+/// The columns that instructions take in front of each commit, of those that multiply dense or 2:4 tiles.
+std::vector<std::int64_t> columns_of_groups(const std::string& ptx) {
+  std::vector<std::int64_t> groups{0};
+  for (std::size_t at = 0; (at = ptx.find("wgmma.", at)) != std::string::npos; ++at) {
+    const std::string_view instruction = std::string_view(ptx).substr(at, 80);
+    if (instruction.starts_with("wgmma.commit_group")) groups.push_back(0);
+    if (instruction.starts_with("wgmma.mma_async.sp")) groups.back() += 32;
+    if (instruction.starts_with("wgmma.mma_async.sync")) groups.back() += 16;
+  }
+  groups.pop_back();
+  return groups;
+}
+
+/// Stages have 64 columns of either kind, and room for these of dense tiles; a half that is left over has 32.
+TEST(MixedTilesOnTensorCores, StagesTakeTwoHalvesOfDenseTiles) {
+  for (const Emitter emitter : {Emitter::llvm, Emitter::cuda}) {
+    KernelOptions options;
+    options.emitter = emitter;
+    const Kernel kernel = compile(
+        mixed_product({330, 331, 520}, mixed_format(128), "sm_90a", {.tile_n = 256, .stages = 4}), options);
+    EXPECT_THAT(columns_of_groups(kernel.ptx()), ElementsAre(64, 32, 64, 64, 64));
+    constexpr std::int64_t values = 128 * 64 * 2, codes = 128 * 8, dense = 64 * 256 * 2;
+    EXPECT_GE(kernel.lowered().launch.shared_bytes, 4 * (values + codes + dense));
+    if (kernel.resources()) {
+      EXPECT_EQ(kernel.resources()->spill_bytes, 0);
+    }
+  }
+  const Schedule s = mixed_product({330, 331, 520}, mixed_format(128), "sm_90a", {.tile_n = 256});
+  EXPECT_THAT(s.cpp(), HasSubstr("depth = 4"));
+}
+
+/// Sums are dealt to blocks, whose shares begin and end inside tiles; clusters share values; launches
+/// overlap.
+TEST(MixedTilesOnTensorCores, SharesClustersAndLaunches) {
+  for (const std::int64_t blocks : {2, 3, 5})
+    expect_exact(mixed_product({330, 331, 136}, mixed_format(64), "sm_90a",
+                               {.tile_n = 64, .groups = 0, .blocks = blocks}));
+  for (const std::int64_t blocks : {0, 4})
+    expect_exact(mixed_product({300, 331, 264}, mixed_format(128), "sm_90a",
+                               {.tile_n = 128, .stages = 3, .blocks = blocks, .cluster = 2}));
+  for (const std::int64_t blocks : {0, 2})
+    expect_exact(overlapped(
+        mixed_product({330, 331, 72}, mixed_format(64), "sm_90a", {.tile_n = 64, .blocks = blocks})));
 }
 
 TEST(MixedTilesOnTensorCores, OddColumnsTypesAndEpilogues) {

@@ -103,6 +103,10 @@ class Choices {
     if (target_.has(Capability::mma_m16n8k16))
       list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, mma_k16,
                    v("instruction"));
+    // Tiles were pruned as wide as the narrowest blocks; wider ones are packed of several.
+    if (is_mixed_)
+      list.at_most("mixed blocks", "columns of a block, the wider of which are 2:4 less often", "columns",
+                   v("tile_k"), places_.front());
     // Tiles of 16 rows have few columns where the product has: two warps, or warps with less to sum.
     const Expr low = pairs_ && group_ > rows_of_warp ? Expr(0) : v("tile_m") < 32;
     if (promotes_)
