@@ -28,14 +28,14 @@ ir::Stmt of_two_blocks(const ir::Stmt& stmt, const TwoBlocks& two);
 /// How a loop over blocks goes through them: two at a time as long as there are two before `first`, and then
 /// one by one.
 struct BlockList {
-  ir::Expr begin, extent;  ///< of the loop over blocks
+  ir::Expr begin, extent;  ///< what the loop goes over
   ir::Expr first = {};     ///< undefined where no iteration ever takes two
   ir::Expr twos = {};      ///< iterations that take two; likewise
 
   /// What `first` is called where a list is gone through.
   static constexpr const char* first_name = "list.first_of_pairs";
 
-  /// Of which blocks from `first` on are taken one by one.
+  /// The list whose blocks from `first` on are taken one by one.
   static BlockList until(const ir::Expr& first, const ir::Expr& begin, const ir::Expr& extent);
 
   ir::Expr iterations() const { return twos.defined() ? extent - twos : extent; }
