@@ -166,15 +166,11 @@ void ProducerCopies::take_slots_of_block(Gathered& gather) const {
   std::vector<Expr> conditions = ir::conjuncts_of(gather.copy.inside);
   const auto found = std::ranges::find_if(
       conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
-  internal_check(found != conditions.end(), "a copy beside two blocks has all slots of both");
+  internal_check(found != conditions.end(), "a copy for two blocks has all slots of one");
   const ir::Call& bound = *bound_of_slots(*found);
   const Expr slot = found->as<ir::Binary>()->left;
   const std::int64_t* slots = ir::integer_value(bound.arguments.back());
   const bool by_rows = ir::same(slot, ir::variable(gather.copy.coordinates.front()));
-  const bool is_apart =
-      slots != nullptr && (by_rows ? *slots / 2 % gather.rows == 0
-                                   : *slots / 2 % gather.length == 0 && gather.runs <= lanes_of_warp);
-  internal_check(is_apart, "threads copy slots of two blocks at a time");
   gather.half = *slots / 2;
   gather.slot = slot;
   std::vector<Expr> arguments = bound.arguments;

@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/ring.h>
 #include <weft/scheduler/passes/two_blocks.h>
 
@@ -13,22 +14,40 @@
 namespace weft::passes {
 namespace {
 
+constexpr std::int64_t threads_that_copy = 128;
+
 std::optional<TensorNest> nest_of_meaning(const ir::TensorOperation& operation) {
   const ir::Chain chain = ir::chain_of(operation.meaning);
   const auto* store = chain.core.as<ir::Store>();
   return store == nullptr ? std::nullopt : tensor_nest_of(chain.loops, *store);
 }
 
+/// Whether blocks may have half of the slots of a tile, and all rows and runs of it that a thread copies are
+/// of the same half.
+bool is_by_halves(const ir::Copy& copy) {
+  if (!copy.inside.defined()) return false;
+  const std::vector<Expr> conditions = ir::conjuncts_of(copy.inside);
+  const auto found = std::ranges::find_if(
+      conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
+  if (found == conditions.end()) return false;
+  const std::int64_t* slots = ir::integer_value(bound_of_slots(*found)->arguments.back());
+  const std::int64_t* rows = ir::integer_value(copy.extents.front());
+  const auto columns = ir::product_of({copy.extents.begin() + 1, copy.extents.end()});
+  if (slots == nullptr || rows == nullptr || !columns) return false;
+  const std::int64_t half = *slots / 2, length = gather_runs(copy, {}).length;
+  const std::int64_t lanes = std::min(*columns / length, lanes_of_warp);
+  if (ir::same(found->as<ir::Binary>()->left, ir::variable(copy.coordinates.front())))
+    return half % std::max<std::int64_t>(1, *rows * lanes / threads_that_copy) == 0;
+  return half % length == 0 && lanes * length == *columns;
+}
+
 /// Whether the copies are those of the blocks' values, of codes that say which slots are kept, and of rows of
 /// the dense operand of which a block may have half.
 bool are_of_blocks(const Ring& ring, const ir::BufferRef& values, const Expr& codes) {
   return std::ranges::all_of(ring.copies, [&](const ir::Copy& copy) {
-    if (copy.coordinates.empty())
-      return copy.destination == values ||
-             ir::any<ir::Load>(codes, [&](const ir::Load& load) { return load.buffer == copy.destination; });
-    return copy.inside.defined() &&
-           std::ranges::any_of(ir::conjuncts_of(copy.inside),
-                               [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
+    if (!copy.coordinates.empty()) return is_by_halves(copy);
+    return copy.destination == values ||
+           ir::any<ir::Load>(codes, [&](const ir::Load& load) { return load.buffer == copy.destination; });
   });
 }
 
