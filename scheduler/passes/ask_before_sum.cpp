@@ -1,6 +1,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/loads_ahead.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
@@ -10,14 +11,17 @@
 namespace weft::passes {
 namespace {
 
+/// Whether the statement has the loop of the sum.
 bool waits_for_copies(const Stmt& stmt) {
-  const auto* loop = stmt.as<ir::For>();
-  return loop != nullptr && ir::any<ir::Execute>(loop->body, [](const ir::Execute& executed) {
-           return executed.instruction == "mbarrier_wait";
+  return stmt.defined() && ir::any<ir::For>(stmt, [](const ir::For& loop) {
+           return ir::any<ir::Execute>(loop.body, [](const ir::Execute& executed) {
+             return executed.instruction == "mbarrier_wait";
+           });
          });
 }
 
-/// What is behind the loop of the sum, with registers in place of its loads of integers that nobody writes.
+/// What is behind the loop of the sum, with registers in place of loads of what nobody writes: of numbers,
+/// and of what each row has one of.
 class Results {
  public:
   /// In the statement: what lies around it, behind the sum.
@@ -25,10 +29,16 @@ class Results {
     ir::Substitution lets;
     std::vector<const ir::For*> unrolled;
     std::set<std::string> others;  ///< variables that have no value before the sum
+    bool guarded = false;          ///< a condition stands around it
   };
 
   Stmt operator()(const Stmt& stmt, Around around) {
-    if (!stmt.defined() || stmt.as<ir::If>() != nullptr) return stmt;
+    if (!stmt.defined()) return stmt;
+    if (const auto* branch = stmt.as<ir::If>()) {
+      const Expr condition = asked_in(branch->condition, around, false);
+      around.guarded = true;
+      return ir::if_then(condition, (*this)(branch->then, around), (*this)(branch->otherwise, around));
+    }
     if (const auto* let = stmt.as<ir::Let>()) {
       around.lets[let->name] = ir::substitute(let->value, around.lets);
     } else if (const auto* loop = stmt.as<ir::For>()) {
@@ -56,17 +66,33 @@ class Results {
  private:
   Stmt in_store(const ir::Store& store, const Around& around) {
     std::vector<Expr> indices = store.indices;
-    for (Expr& index : indices)
-      index = ir::rewrite<ir::Load>(
-          index, [&](const ir::Load& load, const Expr& e) { return in_registers(load, e, around); });
-    return ir::store(store.buffer, indices, store.value, store.accumulate);
+    for (Expr& index : indices) index = asked_in(index, around, false);
+    return ir::store(store.buffer, indices, asked_in(store.value, around, true), store.accumulate);
+  }
+
+  Expr asked_in(const Expr& expr, const Around& around, bool is_value) {
+    return ir::rewrite<ir::Load>(expr, [&](const ir::Load& load, const Expr& e) {
+      const bool is_of_row = is_value && load.indices.size() == 1;
+      return is_of_row || !is_float(load.buffer->dtype) ? in_registers(load, e, around) : e;
+    });
+  }
+
+  /// What is read where the condition around it holds, as it can be read in any case: some other element
+  /// where it does not.
+  static Expr anyway(const Expr& place) {
+    const auto& load = *place.as<ir::Load>();
+    std::vector<Expr> indices;
+    for (std::size_t i = 0; i < load.indices.size(); ++i)
+      indices.push_back(moved_inside(*load.buffer, i, load.indices[i], {}));
+    return ir::load(load.buffer, indices);
   }
 
   Expr in_registers(const ir::Load& load, const Expr& e, const Around& around) {
     const ir::Buffer& buffer = *load.buffer;
-    if (buffer.scope != ir::Scope::global || buffer.access != ir::Access::read || is_float(buffer.dtype))
-      return e;
-    const Expr place = ir::substitute(e, around.lets);
+    if (buffer.scope != ir::Scope::global || buffer.access != ir::Access::read) return e;
+    Expr place = ir::substitute(e, around.lets);
+    const auto is_known = [&](const Expr& each) { return ir::same(each, place); };
+    if (around.guarded && std::ranges::none_of(places_, is_known)) place = anyway(place);
     const auto uses = [&](const std::string& name) { return ir::uses(place, name); };
     if (std::ranges::any_of(around.others, uses)) return e;
     std::vector<Expr> indices, extents;
@@ -77,7 +103,7 @@ class Results {
       extents.push_back(loop->extent);
       loops.push_back(*loop);
     }
-    const auto known = std::ranges::find_if(places_, [&](const Expr& each) { return ir::same(each, place); });
+    const auto known = std::ranges::find_if(places_, is_known);
     const auto number = static_cast<std::size_t>(known - places_.begin());
     if (known == places_.end()) {
       places_.push_back(place);

@@ -6,6 +6,7 @@
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/own_variables.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
@@ -142,6 +143,9 @@ class SingleWriter {
       }
       return ir::if_then(writes, stmt);
     }
+    // Those who copy have shared out what they write.
+    const auto* let = stmt.as<ir::Let>();
+    if (let != nullptr && let->name == producer_name) return stmt;
     const auto* loop = stmt.as<ir::For>();
     const Teams inside = loop != nullptr ? teams.inside(*loop) : teams;
     return with_children(stmt, [&](const Stmt& child) { return (*this)(child, inside); });

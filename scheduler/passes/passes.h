@@ -27,8 +27,8 @@ ir::Program specialize_warps(ir::Program program, std::int64_t consumers, Arriva
 /// Barriers of a role are waited at by its threads alone.
 ir::Program wait_within_roles(ir::Program program, std::int64_t consumers);
 
-/// Where warps have roles: which rows the results of a tile go to is loaded before its sum, not behind it,
-/// when nothing else is left to do. What a condition guards stays where it is.
+/// Where warps have roles: which rows the results of a tile go to, and what each row has one of, such as its
+/// bias, is loaded before its sum, not behind it, when nothing else is left to do.
 ir::Program ask_before_sum(ir::Program program);
 
 /// Asynchronous copies are started as many iterations ahead as their buffers allow, and waited for at the

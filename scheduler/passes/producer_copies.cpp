@@ -106,16 +106,21 @@ bool has_bulk_copy(const Ring& ring) {
   return std::ranges::any_of(ring.copies, [](const ir::Copy& copy) { return copy.coordinates.empty(); });
 }
 
-ProducerCopies::ProducerCopies(const ir::Program& program, const Ring& ring, std::string block,
-                               std::optional<TwoBlocks> two, Expr thread, std::int64_t threads,
-                               ir::BufferRef full)
+ProducerCopies::ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop,
+                               const std::optional<MixedBlocks>& mixed, const BlockList& list, Expr thread,
+                               std::int64_t threads, ir::BufferRef full)
     : program_(program),
-      block_(std::move(block)),
-      two_(std::move(two)),
+      loop_(loop),
+      mixed_(mixed),
+      list_(list.named()),
       thread_(std::move(thread)),
       threads_(threads),
       full_(std::move(full)) {
   for (const ir::Copy& copy : ring.copies) {
+    if (is_by_elements(copy)) {
+      elements_.emplace_back(copy, loop_, threads_ / lanes_of_warp);
+      continue;
+    }
     if (!copy.coordinates.empty()) {
       gathers_.push_back(gathered(copy));
       continue;
@@ -160,23 +165,27 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
 }
 
 /// Slots that a block does not have are read by nobody: threads whose rows or runs these are have nothing to
-/// do.
+/// do. Where only some rows of a thread were such, zeros are copied as elsewhere.
 void ProducerCopies::take_slots_of_block(Gathered& gather) const {
-  if (!two_) return;
+  if (!mixed_ || !gather.copy.inside.defined()) return;
   std::vector<Expr> conditions = ir::conjuncts_of(gather.copy.inside);
   const auto found = std::ranges::find_if(
       conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
-  internal_check(found != conditions.end(), "a copy for two blocks has all slots of one");
+  if (found == conditions.end()) return;
   const ir::Call& bound = *bound_of_slots(*found);
   const Expr slot = found->as<ir::Binary>()->left;
   const std::int64_t* slots = ir::integer_value(bound.arguments.back());
   const bool by_rows = ir::same(slot, ir::variable(gather.copy.coordinates.front()));
-  gather.half = *slots / 2;
-  gather.slot = slot;
+  if (slots == nullptr || (by_rows && *slots / 2 % gather.rows != 0)) return;
   std::vector<Expr> arguments = bound.arguments;
-  arguments[1] = ir::variable(BlockList::first_name);
-  const Expr of_one = ir::call(bound.instruction, bound.dtype, std::move(arguments));
-  (by_rows ? gather.has_rows : gather.has_run) = slot < of_one + ir::variable(takes_two_name) * gather.half;
+  arguments[1] = list_.first;
+  Expr present = ir::call(bound.instruction, bound.dtype, std::move(arguments));
+  if (takes_two()) {
+    gather.half = *slots / 2;
+    gather.slot = slot;
+    present = present + ir::variable(takes_two_name) * gather.half;
+  }
+  (by_rows ? gather.has_rows : gather.has_run) = slot < present;
   conditions.erase(found);
   gather.copy.inside = conditions.empty() ? Expr() : ir::all_of(conditions);
 }
@@ -215,26 +224,25 @@ Expr ProducerCopies::number_of(const Gathered& gather, const Expr& block, const 
   const Expr own = producer_number() % lanes % gather.rows;
   return ir::substitute(gather.data,
                         {{gather.copy.coordinates.front(), row_of(gather, own)},
-                         {block_, gather.slot.defined() ? block + takes_two * second_block(gather) : block}});
+                         {loop_.name, gather.slot.defined() ? block + takes_two * second_block(gather) : block}});
 }
 
 Expr ProducerCopies::counter() const {
-  return ir::variable(two_ ? number_name : block_);
+  return ir::variable(takes_two() ? number_name : loop_.name);
 }
 
-Expr ProducerCopies::first(const BlockList& list) const {
-  return two_ ? Expr(0) : list.begin;
+Expr ProducerCopies::first() const {
+  return takes_two() ? Expr(0) : list_.begin;
 }
 
-Expr ProducerCopies::end(const BlockList& list) const {
-  return two_ ? list.iterations() : list.begin + list.extent;
+Expr ProducerCopies::end() const {
+  return first() + list_.iterations();
 }
 
-Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& count,
-                                 const BlockList& list) const {
-  const Expr number =
-      two_ ? number_of(gather, list.block(count), list.takes_two(count)) : number_of(gather, count, 0);
-  return ir::if_then(count < end(list), ir::store(gather.loaded, {turn}, number));
+Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& count) const {
+  const Expr number = takes_two() ? number_of(gather, list_.block(count), list_.takes_two(count))
+                                  : number_of(gather, count, 0);
+  return ir::if_then(count < end(), ir::store(gather.loaded, {turn}, number));
 }
 
 /// Whether all rows of a thread are inside, asked without looking at each of them where that can be: for the
@@ -346,19 +354,20 @@ Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
 
 /// A block, and the second one where there are two of them; what says which slots are kept is left out then.
 Stmt ProducerCopies::blocks_copied(const ir::Copy& copy, const Expr& slot) const {
-  if (!two_) return bulk(copy, slot);
-  const Expr takes_two = 0 < ir::variable(takes_two_name);
-  if (copy.destination != two_->values) return ir::if_then(takes_two, {}, bulk(copy, slot));
+  if (!takes_two()) return bulk(copy, slot);
+  const Expr are_two = 0 < ir::variable(takes_two_name);
+  if (copy.destination != mixed_->values) return ir::if_then(are_two, {}, bulk(copy, slot));
   ir::Copy second = copy;
   second.destination_begin[1] = 1;
-  for (Expr& index : second.source_begin) index = ir::substitute(index, {{block_, ir::variable(block_) + 1}});
-  return ir::block({bulk(copy, slot), ir::if_then(takes_two, bulk(second, slot))});
+  for (Expr& index : second.source_begin)
+    index = ir::substitute(index, {{loop_.name, ir::variable(loop_.name) + 1}});
+  return ir::block({bulk(copy, slot), ir::if_then(are_two, bulk(second, slot))});
 }
 
 Stmt ProducerCopies::announced(const Expr& slot) const {
   Expr bytes = bulk_bytes_;
-  if (two_) {
-    const auto values = std::ranges::find(blocks_, two_->values, &ir::Copy::destination);
+  if (takes_two()) {
+    const auto values = std::ranges::find(blocks_, mixed_->values, &ir::Copy::destination);
     bytes = ir::select(0 < ir::variable(takes_two_name), 2 * bytes_of(*values), bytes);
   }
   std::vector<Stmt> statements{ir::execute("mbarrier_expect", {ir::load(full_, {slot}), bytes})};
@@ -371,10 +380,11 @@ Stmt ProducerCopies::ask_early(std::int64_t buffers, const std::function<Expr(co
                                const BlockList& list) const {
   const bool has_weights = std::ranges::any_of(
       blocks_, [&](const ir::Copy& copy) { return !ir::is_awaited(program_, *copy.source); });
-  if (!program_.overlap || !has_weights) return {};
+  // A warp waits for elements before it begins what it copies next.
+  if ((!program_.overlap && elements_.empty()) || !has_weights) return {};
   std::vector<Stmt> iterations;
   for (std::int64_t i = 0; i < buffers; ++i) {
-    const Stmt one = ir::substitute(announced(i), {{block_, list.block(i)}});
+    const Stmt one = ir::substitute(announced(i), {{loop_.name, list.block(i)}});
     const Stmt here = ir::rewrite<ir::Variable>(one, [&](const ir::Variable& variable, const Expr& e) {
       return variable.name == takes_two_name ? list.takes_two(i) : at(e);
     });
@@ -390,7 +400,8 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
                                                : announced(slot)};
     for (const ir::Copy& copy : blocks_)
       if (ir::is_awaited(program_, *copy.source)) begun.push_back(blocks_copied(copy, slot));
-    statements.push_back(ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(begun))));
+    const Expr number = elements_.empty() ? producer_number() : producer_number() % lanes_of_warp;
+    statements.push_back(ir::if_then(ir::equal(number, 0), ir::block(std::move(begun))));
   }
   for (const Gathered& gather : gathers_) {
     const Stmt copied = copy_rows(gather, slot, turn);
@@ -400,28 +411,34 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
                                            copied)
                              : copied);
   }
-  statements.push_back(ir::execute("mbarrier_arrive_copies", {ir::load(full_, {slot})}));
+  for (const ElementGather& gather : elements_) statements.push_back(gather.store(slot));
+  statements.push_back(ir::execute(elements_.empty() ? "mbarrier_arrive_copies" : "mbarrier_arrive",
+                                   {ir::load(full_, {slot})}));
   return ir::block(std::move(statements));
 }
 
-Stmt ProducerCopies::before_first_iteration(const BlockList& list) const {
+Stmt ProducerCopies::before_first_iteration(const Expr& before) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(load_number(gather, i, first(list) + i, list));
+      statements.push_back(load_number(gather, i, first() + i));
   }
+  for (const ElementGather& gather : elements_) statements.push_back(gather.load_first_numbers(before));
   return ir::block(std::move(statements));
 }
 
-Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, const BlockList& list) const {
+Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, const BlockList& list,
+                                 const Expr& before) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
       statements.push_back(
           ir::if_then(i < list.iterations(),
                       ir::store(gather.coming, {i},
-                                at(number_of(gather, list.block(i), two_ ? list.takes_two(i) : Expr(0))))));
+                                at(number_of(gather, list.block(i), list.takes_two(i))))));
   }
+  for (const ElementGather& gather : elements_)
+    statements.push_back(gather.load_coming(at, list.begin, list.extent, before));
   return ir::block(std::move(statements));
 }
 
@@ -431,23 +448,27 @@ Stmt ProducerCopies::take_coming() const {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
       statements.push_back(ir::store(gather.loaded, {i}, ir::load(gather.coming, {i})));
   }
+  for (const ElementGather& gather : elements_) statements.push_back(gather.take_coming());
   return ir::block(std::move(statements));
 }
 
-Stmt ProducerCopies::in_iteration(const Expr& number, const BlockList& list, const Stmt& body) const {
+Stmt ProducerCopies::in_iteration(const Expr& number, const Stmt& body) const {
   Stmt own = body;
-  if (two_)
-    own = ir::let(block_, list.block(counter()), ir::let(takes_two_name, list.takes_two(counter()), body));
-  return ir::let(two_ ? number_name : block_, first(list) + number, ir::if_then(counter() < end(list), own));
+  if (takes_two())
+    own = ir::let(loop_.name, list_.block(counter()),
+                  ir::let(takes_two_name, list_.takes_two(counter()), body));
+  return ir::let(takes_two() ? number_name : loop_.name, first() + number,
+                 ir::if_then(counter() < end(), own));
 }
 
-Stmt ProducerCopies::load_ahead(const Expr& turn, const BlockList& list) const {
+Stmt ProducerCopies::load_ahead(const Expr& turn) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     if (gather.data.defined())
       statements.push_back(
-          load_number(gather, (turn + iterations_ahead) % turns, counter() + iterations_ahead, list));
+          load_number(gather, (turn + iterations_ahead) % turns, counter() + iterations_ahead));
   }
+  for (const ElementGather& gather : elements_) statements.push_back(gather.load_ahead());
   return ir::block(std::move(statements));
 }
 
@@ -458,6 +479,7 @@ Stmt ProducerCopies::around(const Stmt& body) const {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }
+  for (const ElementGather& gather : elements_) result = gather.around(result);
   return ir::let(producer_name, thread_, result);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/passes/element_gather.h>
 #include <weft/scheduler/passes/ring.h>
 #include <weft/scheduler/passes/two_blocks.h>
 
@@ -21,23 +22,34 @@ bool has_bulk_copy(const Ring& ring);
 /// waits for its load: so the loop is written out in turns, each of which has a register of its own.
 class ProducerCopies {
  public:
-  /// `block` is the variable of the ring's loop. `thread` counts from 0 among `threads`; `full` are the
+  /// `loop` is the ring's, with the begin and the extent of `list`, whose numbers have their names where what
+  /// is made here stands (BlockList::with_names). `thread` counts from 0 among `threads`; `full` are the
   /// barriers that count what has arrived. What goes to the program's cluster arrives from all of its blocks.
-  ProducerCopies(const ir::Program& program, const Ring& ring, std::string block,
-                 std::optional<TwoBlocks> two, ir::Expr thread, std::int64_t threads, ir::BufferRef full);
+  ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop,
+                 const std::optional<MixedBlocks>& mixed, const BlockList& list, ir::Expr thread,
+                 std::int64_t threads, ir::BufferRef full);
 
   static constexpr std::int64_t turns = 4;  ///< turns of the loop, written out
 
-  /// What is loaded before the first iteration of a loop.
-  ir::Stmt before_first_iteration(const BlockList& list) const;
-  /// The same for a loop that comes later, with another list: `at` says what an expression is there. When it
-  /// begins, its numbers are taken.
-  ir::Stmt load_coming(const std::function<ir::Expr(const ir::Expr&)>& at, const BlockList& list) const;
+  /// Whether each warp fills buffers of its own, one of as many iterations as there are warps: of weights
+  /// whose columns choose elements of X [n, k] (element_gather.h). All producers fill each buffer together
+  /// otherwise.
+  bool by_warps() const { return !elements_.empty(); }
+  /// Then the warp's first iteration of a loop behind so many iterations.
+  ir::Expr first_own(const ir::Expr& before) const { return elements_.front().first_own(before); }
+
+  /// What is loaded before the first iteration of the loop, which so many iterations came before.
+  ir::Stmt before_first_iteration(const ir::Expr& before) const;
+  /// The same for a loop that comes later, with another list: `at` says what an expression is there, and so
+  /// many iterations came `before`. When it begins, its numbers are taken.
+  ir::Stmt load_coming(const std::function<ir::Expr(const ir::Expr&)>& at, const BlockList& list,
+                       const ir::Expr& before) const;
   ir::Stmt take_coming() const;
+  ir::Expr iterations() const { return list_.iterations(); }
   /// `body`, where the list has an iteration of that number, with the variables of its block.
-  ir::Stmt in_iteration(const ir::Expr& number, const BlockList& list, const ir::Stmt& body) const;
+  ir::Stmt in_iteration(const ir::Expr& number, const ir::Stmt& body) const;
   /// What is begun in an iteration of that turn, for a later one.
-  ir::Stmt load_ahead(const ir::Expr& turn, const BlockList& list) const;
+  ir::Stmt load_ahead(const ir::Expr& turn) const;
   /// `is_asked`: where it holds, ask_early has asked for the weights of the iteration; undefined: it does
   /// not.
   ir::Stmt of_iteration(const ir::Expr& slot, const ir::Expr& turn, const ir::Expr& is_asked = {}) const;
@@ -58,11 +70,12 @@ class ProducerCopies {
     std::int64_t rows = 1;    ///< rows of the tile that a thread copies
     ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
     bool one_number = false;  ///< whether it is the same for all rows of the tile
-    /// Where blocks may have half of the slots: how many that is, which slot of the tile is the row or the
-    /// run, and whether the block, or the two, have it, by the thread's first row or by the run.
+    /// Where blocks may have half of the slots: whether the block, or the two, have the thread's rows, by the
+    /// first of these, or the run.
+    ir::Expr has_rows, has_run;
+    /// Where iterations may take two: how many slots half of them are, and which one the row or the run is.
     std::int64_t half = 0;
     ir::Expr slot;
-    ir::Expr has_rows, has_run;
     ir::BufferRef loaded;  ///< the number that a lane has loaded, for each turn
     ir::BufferRef coming;  ///< the numbers of the first turns of the loop that comes next
     ir::BufferRef whole;   ///< whether none of the warp's numbers is the mark of padding
@@ -76,13 +89,13 @@ class ProducerCopies {
   ir::Expr second_block(const Gathered& gather) const;
   void shift_second(const Gathered& gather, ir::Substitution& place) const;
   ir::Expr number_of(const Gathered& gather, const ir::Expr& block, const ir::Expr& takes_two) const;
-  /// The variable that a list's iterations count with: their number, where some take two blocks, else the
-  /// block; and where it begins and ends.
+  bool takes_two() const { return mixed_ && mixed_->takes_two(); }
+  /// The variable that iterations count with: their number, where some take two blocks, else the block; and
+  /// where it begins and ends.
   ir::Expr counter() const;
-  ir::Expr first(const BlockList& list) const;
-  ir::Expr end(const BlockList& list) const;
-  ir::Stmt load_number(const Gathered& gather, const ir::Expr& turn, const ir::Expr& count,
-                       const BlockList& list) const;
+  ir::Expr first() const;
+  ir::Expr end() const;
+  ir::Stmt load_number(const Gathered& gather, const ir::Expr& turn, const ir::Expr& count) const;
   template <class Place>
   static ir::Expr holds_for_all_rows(const Gathered& gather, const Place& at, const std::string& round);
   ir::Stmt copy_rows(const Gathered& gather, const ir::Expr& slot, const ir::Expr& turn) const;
@@ -92,12 +105,14 @@ class ProducerCopies {
   ir::Stmt announced(const ir::Expr& slot) const;
 
   const ir::Program& program_;
-  std::string block_;
-  std::optional<TwoBlocks> two_;
+  const ir::For& loop_;
+  std::optional<MixedBlocks> mixed_;
+  BlockList list_;  ///< by its names
   ir::Expr thread_;
   std::int64_t threads_;
   ir::BufferRef full_;
   std::vector<Gathered> gathers_;
+  std::vector<ElementGather> elements_;
   std::vector<ir::Copy> blocks_;
   std::int64_t bulk_bytes_ = 0;
 };

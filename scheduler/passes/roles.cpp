@@ -2,6 +2,7 @@
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/element_gather.h>
 #include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/roles.h>
 
@@ -41,7 +42,21 @@ bool is_input(const ir::Program& program, const ir::BufferRef& buffer) {
 /// What helps where nothing else does.
 constexpr const char* or_no_roles = "or leave out .specialize_warps(…): all warps copy then";
 
-/// The producers load the numbers that choose rows themselves, one for each row, or one for all.
+/// The producers load the numbers that choose what is copied themselves.
+std::optional<Reason> check_given(const ir::Program& program, const ir::Copy& copy) {
+  std::optional<Reason> refused;
+  const Expr data = data_of(copy);
+  ir::each<ir::Load>(data, [&](const ir::Load& load) {
+    if (refused || is_input(program, load.buffer)) return;
+    refused = Reason{
+        8, fmt::format("{} is read from {}", ir::print(data), ir::name_of(load.buffer->scope)),
+        fmt::format("numbers that the program is given in memory: no .stage of these, {}", or_no_roles),
+        copy.destination->name};
+  });
+  return refused;
+}
+
+/// One number for each row, or one for all.
 std::optional<Reason> check_numbers(const ir::Program& program, const ir::Copy& copy, std::int64_t rows,
                                     std::int64_t lanes) {
   std::optional<Reason> refused;
@@ -61,13 +76,16 @@ std::optional<Reason> check_numbers(const ir::Program& program, const ir::Copy& 
              fmt::format("one number for each row: .stage(\"{}\", shared, …) in place of .stitch, {}",
                          copy.source->name, or_no_roles));
   }
-  ir::each<ir::Load>(data, [&](const ir::Load& load) {
-    if (!is_input(program, load.buffer))
-      refuse(fmt::format("{} is read from {}", ir::print(data), ir::name_of(load.buffer->scope)),
-             fmt::format("numbers of rows that the program is given in memory: no .stage of these, {}",
-                         or_no_roles));
-  });
-  return refused;
+  return refused ? refused : check_given(program, copy);
+}
+
+/// Precondition 8 of elements that numbers choose one by one.
+std::optional<Reason> check_elements(const ir::Program& program, const ir::Copy& copy, std::int64_t buffers) {
+  const auto refused = ElementGather::why_not(copy, buffers, threads_of_group / lanes_of_warp);
+  if (!refused) return check_given(program, copy);
+  const std::string& tile = copy.destination->name;
+  return Reason{8, fmt::format("{}, in {}", refused->found, tile),
+                fmt::format("{}, {}", refused->accepted, or_no_roles), tile};
 }
 
 /// A last dimension of the copied operand whose elements can be moved two at a time.
@@ -90,9 +108,10 @@ std::string shared_evenly(std::int64_t rows, std::int64_t runs) {
 }
 
 /// Preconditions 7 and 8.
-std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& copy) {
+std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& copy, std::int64_t buffers) {
   constexpr std::int64_t least_bytes = 4;
   const std::string& tile = copy.destination->name;
+  if (is_by_elements(copy)) return check_elements(program, copy, buffers);
   const std::int64_t length = gather_runs(copy, {}).length;
   const std::int64_t bytes = length * ir::element_bytes(*copy.source);
   if (bytes < least_bytes)
@@ -150,7 +169,7 @@ std::optional<Reason> check_ring(const ir::Program& program) {
                                 whole_block(copy, loops.front()->name, ring.buffers), or_no_roles),
                     tile};
     if (copy.coordinates.empty()) continue;
-    if (auto refused = check_gather(program, copy)) return refused;
+    if (auto refused = check_gather(program, copy, ring.buffers)) return refused;
   }
   return std::nullopt;
 }

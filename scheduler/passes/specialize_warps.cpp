@@ -6,6 +6,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/own_variables.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/producer_copies.h>
 #include <weft/scheduler/passes/ring.h>
@@ -67,16 +68,16 @@ std::optional<TileLoop> tile_loop_of(const ir::For& loop, bool is_early) {
 /// the tiles before are copied. To wait for two loads at each tile would leave nothing under way.
 class Lists {
  public:
-  Lists(const TileLoop& tiles, const std::optional<TwoBlocks>& two) : tiles_(tiles) {
+  Lists(const TileLoop& tiles, const std::optional<MixedBlocks>& mixed) : tiles_(tiles), mixed_(mixed) {
     add("list.begin", tiles.ring->begin);
     add("list.extent", tiles.ring->extent);
-    if (two) add("list.first", two->first);
+    if (mixed && mixed->takes_two()) add("list.first", mixed->first);
   }
 
   BlockList list(int tile) const {
     const auto number = [&](std::size_t i) { return ir::load(numbers_[i].registers, {tile}); };
-    if (numbers_.size() == 2) return {number(0), number(1)};
-    return BlockList::until(number(2), number(0), number(1));
+    const Expr first = numbers_.size() > 2 ? number(2) : mixed_ ? mixed_->first : Expr();
+    return BlockList::of(mixed_, number(0), number(1), first);
   }
   /// Whether the loop has that iteration.
   Expr exists(const Expr& iteration) const { return iteration < tiles_.loop->begin + tiles_.loop->extent; }
@@ -122,6 +123,7 @@ class Lists {
 
   static constexpr int ahead = 2;
   const TileLoop& tiles_;
+  const std::optional<MixedBlocks>& mixed_;
   std::vector<Number> numbers_;
 };
 
@@ -144,7 +146,7 @@ class Roles {
     const auto loops = ring_loops(body);
     internal_check(loops.size() == 1, "warps have roles in a program without one ring of copies");
     rest_ = ring_of(loops.front()->body, ring_);
-    two_ = two_blocks_of(*loops.front());
+    mixed_ = mixed_blocks_of(*loops.front());
     const auto barriers = [&](const char* name) {
       return ir::make_buffer(name, DType::i64, ir::Scope::shared, ir::Access::read_write, {ring_.buffers});
     };
@@ -172,7 +174,9 @@ class Roles {
 
   Stmt prepared() const {
     // Each producer's copies count once, and so does the one that announces the bytes of bulk copies.
-    const std::int64_t arrivals = producers_ + (has_bulk_copy(ring_) ? 1 : 0);
+    const std::int64_t filling =
+        std::ranges::any_of(ring_.copies, is_by_elements) ? lanes_of_warp : producers_;
+    const std::int64_t arrivals = filling + (has_bulk_copy(ring_) ? 1 : 0);
     std::vector<Stmt> inits;
     for (std::int64_t i = 0; i < ring_.buffers; ++i) {
       inits.push_back(ir::execute("mbarrier_init", {ir::load(full_, {i}), arrivals}));
@@ -233,8 +237,8 @@ class Roles {
   Stmt next_turn() const { return ir::store(turn_, {}, ir::load(turn_, {}) + 1); }
 
   /// `body` with variables for the buffer and the phase of the iteration.
-  Stmt with_turn(const Stmt& body) const {
-    const Expr turn = ir::load(turn_, {});
+  Stmt with_turn(const Stmt& body) const { return with_turn(ir::load(turn_, {}), body); }
+  Stmt with_turn(const Expr& turn, const Stmt& body) const {
     return ir::let("ring.slot", turn % ring_.buffers, ir::let("ring.phase", turn / ring_.buffers % 2, body));
   }
 
@@ -275,42 +279,21 @@ class Roles {
     ir::For changed = loop;
     changed.body = iteration(rest_, release);
     const Stmt last = overlaps ? ir::if_then(0 < loop.extent, released(before)) : Stmt();
-    if (two_) {
-      const auto [keeping_first, of_pairs] = cut_at(changed, two_->first);
-      const Stmt twos = in_twos(keeping_first, iteration(of_two_blocks(rest_, *two_), release));
-      if (!overlaps) return ir::block({twos, ir::for_loop(of_pairs)});
+    const bool takes_two = mixed_ && mixed_->takes_two();
+    if (mixed_ && (overlaps || takes_two)) {
+      const auto [keeping_first, of_pairs] = cut_at(changed, mixed_->first);
+      const Stmt those = takes_two
+                             ? in_twos(keeping_first, iteration(of_two_blocks(rest_, *mixed_), release))
+                             : in_pairs(keeping_first);
+      if (!overlaps) return ir::block({those, ir::for_loop(of_pairs)});
       // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
       // there are would give them behind it.
       const Stmt wait = of_kind(finish, false);
-      return ir::block({wait, twos, wait, in_pairs(of_pairs), wait, last});
+      return ir::block({wait, those, wait, in_pairs(of_pairs), wait, last});
     }
     if (!overlaps) return ir::for_loop(std::move(changed));
     if (!has_codes) return ir::block({ir::for_loop(std::move(changed)), finish, last});
     return ir::block({finish, in_pairs(changed), finish, last});
-  }
-
-  /// What is computed of a block of which that is known.
-  static Stmt of_kind(const Stmt& stmt, bool keeps_first) {
-    return ir::rewrite<ir::Call>(stmt, [&](const ir::Call& call, const Expr& e) {
-      if (call.instruction != kept_slot_behind) return e;
-      std::vector<Expr> arguments = call.arguments;
-      arguments[2] = 0;
-      arguments[3] = keeps_first ? 1 : 0;
-      return ir::call(call.instruction, call.dtype, std::move(arguments));
-    });
-  }
-
-  /// The loop in two, in each of which all blocks are of one kind: no instruction that goes on by itself
-  /// stands behind a condition then.
-  static std::pair<ir::For, ir::For> cut_at(const ir::For& loop, const Expr& first) {
-    ir::For keeping_first = loop, of_pairs = loop;
-    keeping_first.body = of_kind(loop.body, true);
-    of_pairs.body = of_kind(loop.body, false);
-    const Expr end = loop.begin + loop.extent;
-    of_pairs.begin = ir::minimum(ir::maximum(first, loop.begin), end);
-    of_pairs.extent = end - of_pairs.begin;
-    keeping_first.extent = of_pairs.begin - loop.begin;
-    return {std::move(keeping_first), std::move(of_pairs)};
   }
 
   /// Whether what the operation sums to is allocated inside.
@@ -349,17 +332,6 @@ class Roles {
         {ir::for_loop(std::move(pairs)), ir::if_then(0 < loop.extent % 2, iteration(loop.extent - 1))});
   }
 
-  /// Iterations that take two blocks that keep their first slots, and one for the block that may be left.
-  static Stmt in_twos(const ir::For& loop, const Stmt& of_two) {
-    ir::For twos = loop;
-    twos.name = loop.name + ".two";
-    twos.begin = 0;
-    twos.extent = loop.extent / 2;
-    twos.body = ir::let(loop.name, loop.begin + ir::variable(twos.name) * 2, of_kind(of_two, true));
-    const Stmt left = ir::let(loop.name, loop.begin + (loop.extent - 1), loop.body);
-    return ir::block({ir::for_loop(std::move(twos)), ir::if_then(0 < loop.extent % 2, left)});
-  }
-
   /// Before one lane speaks for the loads of its warp. ptxas lets an arrival overtake loads of fragments;
   /// copies could then reach what they still read.
   Stmt loads_are_done() const {
@@ -376,73 +348,88 @@ class Roles {
 
   Stmt produce(const ir::For& loop) const {
     const BlockList list =
-        two_ ? BlockList::until(two_->first, loop.begin, loop.extent) : BlockList{loop.begin, loop.extent};
-    const ProducerCopies copies(program_, ring_, loop.name, two_, thread() - consumers_, producers_, full_);
+        BlockList::of(mixed_, loop.begin, loop.extent, mixed_ ? mixed_->first : Expr());
+    const ProducerCopies copies(program_, ring_, loop, mixed_, list, thread() - consumers_, producers_,
+                                full_);
     const auto same = [](const Expr& expr) { return expr; };
     const Stmt early = loops_around_ == 0 ? copies.ask_early(ring_.buffers, same, list) : Stmt();
-    const Expr is_asked = early.defined() ? ir::load(turn_, {}) < ring_.buffers : Expr();
-    return copies.around(ir::block({early, with_list(list, [&](const BlockList& own) {
-                                      return ir::block({copies.before_first_iteration(own),
-                                                        written_out(loop, own, copies, is_asked)});
-                                    })}));
+    const Expr asked = early.defined() ? ir::integer(ring_.buffers) : Expr();
+    const Stmt copied =
+        ir::block({copies.before_first_iteration(ir::load(turn_, {})), iterations(loop, copies, asked)});
+    return copies.around(ir::block({early, list.with_names(copied)}));
   }
 
   /// The first numbers of a list are loaded one tile ahead too, and so where it begins two.
   Stmt produce(const TileLoop& tiles) const {
-    const Lists lists(tiles, two_);
-    const BlockList next = lists.list(1);
-    const ProducerCopies copies(program_, ring_, tiles.ring->name, two_, thread() - consumers_, producers_,
-                                full_);
-    const auto first_numbers = [&](const Expr& iteration) {
+    const Lists lists(tiles, mixed_);
+    const BlockList list = lists.list(0), next = lists.list(1);
+    ir::For own = *tiles.ring;
+    own.begin = list.begin;
+    own.extent = list.extent;
+    const ProducerCopies copies(program_, ring_, own, mixed_, list, thread() - consumers_, producers_, full_);
+    const auto first_numbers = [&](const Expr& iteration, const Expr& before) {
       const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
-      return ir::if_then(lists.exists(iteration), copies.load_coming(at, next));
+      return ir::if_then(lists.exists(iteration), copies.load_coming(at, next, before));
     };
     const auto at_first = [&](const Expr& expr) { return tiles.at(expr, tiles.loop->begin); };
     Stmt early = copies.ask_early(ring_.buffers, at_first, next);
     const auto asked =
         ir::make_buffer("producer.asked", DType::i32, ir::Scope::registers, ir::Access::read_write, {});
-    const Expr is_asked = early.defined() ? ir::load(turn_, {}) < ir::load(asked, {}) : Expr();
+    const Expr first_asked = early.defined() ? ir::load(asked, {}) : Expr();
     if (early.defined())
       early = ir::block(
           {ir::store(asked, {}, 0),
            ir::if_then(
                lists.exists(tiles.loop->begin),
                ir::block({ir::store(asked, {}, ir::minimum(next.iterations(), ring_.buffers)), early}))});
-    Stmt copied = with_list(
-        lists.list(0), [&](const BlockList& own) { return written_out(*tiles.ring, own, copies, is_asked); });
+    Stmt copied = list.with_names(iterations(own, copies, first_asked));
     for (auto let = tiles.lets.rbegin(); let != tiles.lets.rend(); ++let)
       copied = ir::let((*let)->name, (*let)->value, copied);
     ir::For changed = *tiles.loop;
-    changed.body = ir::block(
-        {lists.next(), copies.take_coming(), first_numbers(ir::variable(changed.name) + 1), copied});
-    Stmt all = ir::block(
-        {lists.before_first_tile(), early, first_numbers(changed.begin), ir::for_loop(std::move(changed))});
+    changed.body =
+        ir::block({lists.next(), copies.take_coming(),
+                   first_numbers(ir::variable(changed.name) + 1, ir::load(turn_, {}) + own.extent), copied});
+    Stmt all = ir::block({lists.before_first_tile(), early, first_numbers(changed.begin, 0),
+                          ir::for_loop(std::move(changed))});
     if (early.defined()) all = ir::allocate(asked, all);
     return copies.around(lists.around(all));
   }
 
-  /// What is done with a list, whose numbers have names where some iterations take two blocks.
-  template <class Body>
-  static Stmt with_list(const BlockList& list, const Body& body) {
-    if (!list.twos.defined()) return body(list);
-    BlockList named = list;
-    named.twos = ir::variable("list.twos");
-    return ir::let(BlockList::first_name, list.first, ir::let("list.twos", list.twos, body(named)));
+  /// The weights of the first iterations, `asked` of them, have been asked for; undefined: of none.
+  Stmt iterations(const ir::For& loop, const ProducerCopies& copies, const Expr& asked) const {
+    return copies.by_warps() ? of_warps(loop, copies, asked) : written_out(loop, copies, asked);
   }
 
-  /// The loop in turns. Of the first iterations, one a buffer, the weights may have been asked for.
-  Stmt written_out(const ir::For& loop, const BlockList& list, const ProducerCopies& copies,
-                   const Expr& is_asked) const {
+  /// The iterations that are a warp's own.
+  Stmt of_warps(const ir::For& loop, const ProducerCopies& copies, const Expr& asked) const {
+    const std::int64_t warps = producers_ / lanes_of_warp;
+    const Expr turns = ir::variable(loop.name + ".turns");
+    const Expr own = turns * warps + copies.first_own(ir::load(turn_, {}));
+    const Expr turn = ir::load(turn_, {}) + own;
+    Stmt body = ir::block(
+        {copies.load_ahead(0),
+         with_turn(turn,
+                   ir::block({ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % 2}),
+                              copies.of_iteration(slot(), 0, asked.defined() ? turn < asked : Expr())}))});
+    body = ir::if_then(own < loop.extent, ir::let(loop.name, loop.begin + own, body));
+    return ir::block(
+        {ir::for_range(turns, ir::ceil_divide(loop.extent, warps), LoopKind::serial, loop.step, body),
+         ir::store(turn_, {}, ir::load(turn_, {}) + loop.extent)});
+  }
+
+  /// The loop in turns.
+  Stmt written_out(const ir::For& loop, const ProducerCopies& copies, const Expr& asked) const {
+    const Expr is_asked = asked.defined() ? ir::load(turn_, {}) < asked : Expr();
     const Expr turn = ir::variable(loop.name + ".turn"), turns = ir::variable(loop.name + ".turns");
     const Expr count = ProducerCopies::turns;
     const Stmt body = ir::block(
-        {copies.load_ahead(turn, list),
+        {copies.load_ahead(turn),
          with_turn(ir::block({ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % 2}),
                               copies.of_iteration(slot(), turn, is_asked)})),
          next_turn()});
-    return ir::for_range(turns, ir::ceil_divide(list.iterations(), count), LoopKind::serial, loop.step,
+    return ir::for_range(turns, ir::ceil_divide(copies.iterations(), count), LoopKind::serial, loop.step,
                          ir::for_range(turn, count, LoopKind::unrolled, loop.step,
-                                       copies.in_iteration(turns * count + turn, list, body)));
+                                       copies.in_iteration(turns * count + turn, body)));
   }
 
   const ir::Program& program_;
@@ -451,7 +438,7 @@ class Roles {
   std::int64_t consumers_, producers_;
   Ring ring_;
   Stmt rest_;
-  std::optional<TwoBlocks> two_;
+  std::optional<MixedBlocks> mixed_;
   int loops_around_ = 0;  ///< those between the role's program and what is looked at
   ir::BufferRef full_, empty_, turn_;
 };

@@ -15,6 +15,8 @@ namespace weft::passes {
 namespace {
 
 constexpr std::int64_t threads_that_copy = 128;
+/// The numbers of a list that is gone through.
+constexpr const char *first_name = "list.first_of_pairs", *twos_name = "list.twos";
 
 std::optional<TensorNest> nest_of_meaning(const ir::TensorOperation& operation) {
   const ir::Chain chain = ir::chain_of(operation.meaning);
@@ -51,32 +53,21 @@ bool are_of_blocks(const Ring& ring, const ir::BufferRef& values, const Expr& co
   });
 }
 
-/// The tile of the values of the loop's blocks, and the first of these that keeps two of four; nothing where
-/// none keeps its first slots, or where the places of a row are not those of a block.
-std::optional<TwoBlocks> values_of_blocks(const ir::For& loop) {
-  Ring ring;
+/// The copy of the values of the loop's blocks; null where the places of a row are not those of a block.
+const ir::Copy* copy_of_values(const ir::For& loop, Ring& ring) {
   const Stmt rest = ring_of(loop.body, ring);
-  std::optional<TwoBlocks> found;
+  const ir::Copy* found = nullptr;
   ir::each<ir::TensorOperation>(rest, [&](const ir::TensorOperation& operation) {
     const auto nest = nest_of_meaning(operation);
     const auto* kept = nest && nest->slot.defined() ? nest->slot.as<ir::Call>() : nullptr;
     if (kept == nullptr || kept->instruction != kept_slot_behind) return;
-    const auto* block = kept->arguments[2].as<ir::Variable>();
     const auto* place = nest->left.indices.back().as<ir::Variable>();
-    const bool of_loop =
-        block != nullptr && block->name == loop.name && !ir::uses(kept->arguments[3], loop.name);
-    const bool by_places = place != nullptr && place->name == nest->depth.name;
-    const bool is_copied = std::ranges::find(ring.tiles, nest->left.buffer) != ring.tiles.end();
-    if (of_loop && by_places && is_copied && are_of_blocks(ring, nest->left.buffer, kept->arguments[0]))
-      found = {nest->left.buffer, kept->arguments[3]};
+    const auto copy = std::ranges::find(ring.copies, nest->left.buffer, &ir::Copy::destination);
+    if (place != nullptr && place->name == nest->depth.name && copy != ring.copies.end() &&
+        copy->coordinates.empty() && are_of_blocks(ring, nest->left.buffer, kept->arguments[0]))
+      found = &*copy;
   });
   return found;
-}
-
-const ir::Copy* copy_to(const ir::For& loop, const ir::BufferRef& tile, Ring& ring) {
-  ring_of(loop.body, ring);
-  const auto copy = std::ranges::find(ring.copies, tile, &ir::Copy::destination);
-  return copy == ring.copies.end() ? nullptr : &*copy;
 }
 
 /// Beside the dimensions of what is copied, a tile has one for its buffers, and one more for two blocks.
@@ -107,39 +98,45 @@ Stmt with_tile(const Stmt& stmt, const ir::BufferRef& from, const ir::BufferRef&
 
 }  // namespace
 
-std::optional<TwoBlocks> two_blocks_of(const ir::For& loop) {
-  const auto found = values_of_blocks(loop);
-  if (!found) return std::nullopt;
+std::optional<MixedBlocks> mixed_blocks_of(const ir::For& loop) {
+  std::optional<MixedBlocks> found;
+  ir::each<ir::Call>(loop.body, [&](const ir::Call& call) {
+    if (call.instruction != kept_slot_behind) return;
+    const auto* block = call.arguments[2].as<ir::Variable>();
+    if (block != nullptr && block->name == loop.name && !ir::uses(call.arguments[3], loop.name))
+      found = {call.arguments[3]};
+  });
+  if (!found) return found;
   Ring ring;
-  const ir::Copy* copy = copy_to(loop, found->values, ring);
-  return copy != nullptr && has_room(*copy) ? found : std::nullopt;
+  const ir::Copy* copy = copy_of_values(loop, ring);
+  if (copy != nullptr && has_room(*copy)) found->values = copy->destination;
+  return found;
 }
 
-ir::Program with_room_for_two_blocks(ir::Program program) {
+std::optional<ir::Program> with_room_for_two_blocks(ir::Program program) {
   const auto loops = ring_loops(program.body);
-  if (loops.size() != 1) return program;
-  const auto found = values_of_blocks(*loops.front());
-  if (!found) return program;
+  if (loops.size() != 1 || !mixed_blocks_of(*loops.front())) return std::nullopt;
   Ring ring;
-  const ir::Copy* copy = copy_to(*loops.front(), found->values, ring);
-  if (copy == nullptr || !copy->coordinates.empty() || has_room(*copy)) return program;
-  const ir::Buffer& tile = *found->values;
+  const ir::Copy* copy = copy_of_values(*loops.front(), ring);
+  if (copy == nullptr) return std::nullopt;
+  const ir::BufferRef values = copy->destination;
+  const ir::Buffer& tile = *values;
   std::vector<Expr> shape = tile.shape;
   shape.insert(shape.begin() + 1, 2);
   const auto roomy = ir::make_tile(tile.name, tile, tile.scope, std::move(shape));
   roomy->swizzle = tile.swizzle;
-  program.body = with_tile(program.body, found->values, roomy);
+  program.body = with_tile(program.body, values, roomy);
   return program;
 }
 
-Stmt of_two_blocks(const Stmt& stmt, const TwoBlocks& two) {
+Stmt of_two_blocks(const Stmt& stmt, const MixedBlocks& mixed) {
   return ir::rewrite<ir::TensorOperation>(stmt, [&](const ir::TensorOperation& operation, const Stmt& s) {
     const auto nest = nest_of_meaning(operation);
-    if (!nest || nest->left.buffer != two.values) return s;
+    if (!nest || nest->left.buffer != mixed.values) return s;
     const Expr place = ir::variable(nest->depth.name), kept = nest->depth.extent;
     ir::TensorOperation both = operation;
     both.meaning = ir::rewrite<ir::Load>(both.meaning, [&](const ir::Load& load, const Expr& e) {
-      if (load.buffer != two.values) return e;
+      if (load.buffer != mixed.values) return e;
       std::vector<Expr> indices = load.indices;
       indices[1] = place / kept;
       indices.back() = place % kept;
@@ -155,8 +152,55 @@ Stmt of_two_blocks(const Stmt& stmt, const TwoBlocks& two) {
   });
 }
 
-BlockList BlockList::until(const Expr& first, const Expr& begin, const Expr& extent) {
-  return {begin, extent, first, ir::minimum(ir::maximum(first - begin, 0), extent) / 2};
+Stmt of_kind(const Stmt& stmt, bool keeps_first) {
+  return ir::rewrite<ir::Call>(stmt, [&](const ir::Call& call, const Expr& e) {
+    if (call.instruction != kept_slot_behind) return e;
+    std::vector<Expr> arguments = call.arguments;
+    arguments[2] = 0;
+    arguments[3] = keeps_first ? 1 : 0;
+    return ir::call(call.instruction, call.dtype, std::move(arguments));
+  });
+}
+
+std::pair<ir::For, ir::For> cut_at(const ir::For& loop, const Expr& first) {
+  ir::For keeping_first = loop, of_pairs = loop;
+  keeping_first.body = of_kind(loop.body, true);
+  of_pairs.body = of_kind(loop.body, false);
+  const Expr end = loop.begin + loop.extent;
+  of_pairs.begin = ir::minimum(ir::maximum(first, loop.begin), end);
+  of_pairs.extent = end - of_pairs.begin;
+  keeping_first.extent = of_pairs.begin - loop.begin;
+  return {std::move(keeping_first), std::move(of_pairs)};
+}
+
+Stmt in_twos(const ir::For& loop, const Stmt& of_two) {
+  ir::For twos = loop;
+  twos.name = loop.name + ".two";
+  twos.begin = 0;
+  twos.extent = loop.extent / 2;
+  twos.body = ir::let(loop.name, loop.begin + ir::variable(twos.name) * 2, of_kind(of_two, true));
+  const Stmt left = ir::let(loop.name, loop.begin + (loop.extent - 1), loop.body);
+  return ir::block({ir::for_loop(std::move(twos)), ir::if_then(0 < loop.extent % 2, left)});
+}
+
+BlockList BlockList::of(const std::optional<MixedBlocks>& mixed, const Expr& begin, const Expr& extent,
+                        const Expr& first) {
+  BlockList list{begin, extent, first};
+  if (mixed && mixed->takes_two())
+    list.twos = ir::minimum(ir::maximum(first - begin, 0), extent) / 2;
+  return list;
+}
+
+BlockList BlockList::named() const {
+  BlockList result = *this;
+  if (first.defined()) result.first = ir::variable(first_name);
+  if (twos.defined()) result.twos = ir::variable(twos_name);
+  return result;
+}
+
+Stmt BlockList::with_names(Stmt body) const {
+  if (twos.defined()) body = ir::let(twos_name, twos, body);
+  return first.defined() ? ir::let(first_name, first, body) : body;
 }
 
 Expr BlockList::block(const Expr& iteration) const {
@@ -164,7 +208,7 @@ Expr BlockList::block(const Expr& iteration) const {
 }
 
 Expr BlockList::takes_two(const Expr& iteration) const {
-  return ir::select(iteration < twos, 1, 0);
+  return twos.defined() ? ir::select(iteration < twos, 1, 0) : Expr(0);
 }
 
 }  // namespace weft::passes

@@ -55,7 +55,10 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
   ir::Program result = program;
   result.roles = roles;
   if (auto refused = lost_roles(result, context)) return *refused;
-  return passes::with_room_for_two_blocks(std::move(result));
+  if (arguments.number("blocks") == 1) return result;
+  if (auto roomy = passes::with_room_for_two_blocks(std::move(result))) return *std::move(roomy);
+  return Reason{12, "a loop without two blocks that an iteration could take",
+                "blocks = 1, or leave it out; or weights in formats::mixed()", {}};
 }
 
 constexpr Parameter producers = [] {
@@ -72,7 +75,9 @@ constexpr Parameter parameters[]{
     producers,
     registers("producer_registers", "40",
               "registers of a thread that copies: a multiple of 8 from 24, or 0 for as they come"),
-    registers("consumer_registers", "232", "registers of one that computes, likewise")};
+    registers("consumer_registers", "232", "registers of one that computes, likewise"),
+    optional_number("blocks", "2", "blocks of mixed that keep all of their columns an iteration takes: 1 or 2",
+                    12, 2, 1)};
 constexpr Precondition preconditions[]{
     {1, "the target is sm_90 or newer; sm_90a, where registers are set"},
     {2, "one loop has staged copies that run ahead"},
@@ -82,13 +87,20 @@ constexpr Precondition preconditions[]{
     {6, "what is staged is copied in every iteration, as one piece of a multiple of 16 bytes"},
     {7,
      "what is stitched has runs of 4 bytes or more, so a number of columns that is known, and even where "
-     "elements have two bytes"},
-    {8, "the 128 threads share its rows evenly, and one number from the weights chooses each"},
+     "elements have two bytes; or its lines go along places that numbers choose one by one"},
+    {8,
+     "the 128 threads share its rows evenly, and one number from the weights chooses each; of places that "
+     "numbers choose one by one a line has a multiple of 32, or a power of two below, and there are 4 "
+     "buffers "
+     "at least"},
     {9, "the others are whole warps already, of groups of 4 where registers are set"},
     {10,
      "consumers get no more registers than there are: those that every thread of the block begins with, "
      "and those that producers give up of theirs, or they would wait for ever"},
-    {11, "no sum is split between blocks that go through tiles, but for .persist(…, deal = …)"}};
+    {11, "no sum is split between blocks that go through tiles, but for .persist(…, deal = …)"},
+    {12,
+     "two blocks an iteration are those of mixed, whose values are staged as they lie; threads copy rows of "
+     "one of them"}};
 
 }  // namespace
 
@@ -99,10 +111,11 @@ constinit const StepKind specialize_warps{
         "Beside the warps that loops are bound to come `producers` others, which start all copies, as far "
         "ahead as there are buffers; those that compute wait for a buffer to be full, and say when they "
         "have read it. What is staged arrives by one bulk copy a tile, what is stitched row by row, the "
-        "numbers of the rows loaded some iterations ahead. Of blocks that keep all of their columns, where "
-        "others keep two of four, an iteration takes two, and the tile of values has room for both. "
-        "Registers "
-        "are handed from the ones to the others. A later step that would break 2 or 6 to 11 is "
+        "numbers of the rows loaded some iterations ahead; where numbers choose elements, as of X [n, k] "
+        "with lists of columns, each warp fills buffers of its own element by element. Of blocks that keep "
+        "all of their columns, where others keep two of four, an iteration takes `blocks`, and the tile of "
+        "values has room for so many. Registers are handed from the ones to the others. A later step that "
+        "would break 2 or 6 to 11 is "
         "refused.",
     .parameters = parameters,
     .preconditions = preconditions,

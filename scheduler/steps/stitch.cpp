@@ -428,7 +428,7 @@ constinit const StepKind stitch{
         "program reads nothing: in the padding of the weights and beyond the last column. Where a row keeps "
         "two of four slots, it holds the rows of all slots, and the reads choose. Its lines of 128 bytes "
         "(or 64, or 32, where the tile is narrow) are swizzled as tensor cores read them; they go along its "
-        "rows where these are neighbours in memory, as in X [n, k]. With a depth "
+        "rows where these are neighbours in memory, as in X [n, k], or chosen from such. With a depth "
         "beyond 1 tiles go to that many buffers in turn, and a GPU starts copies depth - 1 iterations "
         "ahead. After Shfl-BW (Huang et al.), section IV, \"in-buffer stitching\".",
     .parameters = parameters,

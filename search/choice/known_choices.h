@@ -56,8 +56,9 @@ KnownChoices known_choices_of_json(std::string_view json, const std::string& ori
 /// Of sm_90a, from searches of an H200: what
 ///     known_choices h200_full_search.jsonl h200_drawn_search.jsonl h200_short_search.jsonl
 ///         h200_narrow_tiles.jsonl h200_drawn_search_2.jsonl
-///         h200_image_search.jsonl -o search/choice/sm_90a_known.json
-/// of tests/bench writes of the files in docs/data. Read once.
+///         h200_image_search.jsonl h200_rows_as_they_lie.jsonl -o search/choice/sm_90a_known.json
+/// of tests/bench writes of the files in docs/data, the last one without column_quads (grep -v), which stood
+/// alone there: other formats may hold such weights better. Read once.
 const KnownChoices& shipped_choices();
 
 }  // namespace weft

@@ -30,9 +30,10 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
                             const KnobValues& point, const Target& target);
 /// Microseconds of the launches that copy operands for a recipe: what is read and written at the rate of
 /// memory, and a launch, times what four products took over that on an H200.
-double time_of_copying(const ProblemSummary& problem, std::string_view recipe, const Ceilings& ceilings);
+double time_of_copying(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
+                       const Ceilings& ceilings);
 /// Of it what is not in the times that are learnt: nothing of images, whose transposes overlap with kernels.
-double time_of_copying_apart(const ProblemSummary& problem, std::string_view recipe,
+double time_of_copying_apart(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                              const Ceilings& ceilings);
 /// The problem as kernels of a recipe see it: those of row groups read copies whose rows are filled up.
 ProblemSummary seen_by(std::string_view recipe, const ProblemSummary& problem);

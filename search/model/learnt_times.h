@@ -65,18 +65,22 @@ struct LearntTimes {
 std::string json_of(const LearntTimes& times);
 LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 
-/// Of sm_90a, from searches and from studies of what there is to choose from (docs/measurements/search.md).
-/// It is what
-///     learn_times TRIALS.jsonl h100_choice_study.jsonl h100_choice_study_2.jsonl h200_choice_study.jsonl
-///         h200_image_trials.jsonl h200_transformer_layers.jsonl h200_lane_streams.jsonl --trees 300
-///         --height 12 --leaves 64 --least-weight 20 --rate 0.06 -o search/model/sm_90a_times.json
-/// of tests/bench writes of the files in docs/data; TRIALS.jsonl are h200_drawn_search_9 to
-/// h200_drawn_search_6, h200_linear_search, h200_short_search_3, h200_drawn_search_5 to h200_drawn_search_3,
-/// h200_short_search_2, h200_drawn_search, h200_short_search, h200_drawn_search_2, h200_full_search,
-/// h200_narrow_tiles, h200_few_columns_trials and h200_image_search. Read once.
+/// Of sm_90a, from searches and from studies of what there is to choose from (docs/measurements/search.md),
+/// byte for byte what learn_times of tests/bench writes of the unpacked files of docs/data:
+///     learn_times h200_drawn_search_{10,9,8,7,6}.jsonl h200_linear_search.jsonl h200_rows_as_they_lie.jsonl
+///         h200_short_search_3.jsonl h200_drawn_search_{5,4,3}.jsonl h200_short_search_2.jsonl
+///         h200_drawn_search.jsonl h200_short_search.jsonl h200_drawn_search_2.jsonl h200_full_search.jsonl
+///         h200_narrow_tiles.jsonl
+///         h200_few_columns_trials.jsonl h200_image_search.jsonl h100_choice_study.jsonl
+///         h100_choice_study_2.jsonl h200_choice_study.jsonl h200_image_trials.jsonl
+///         h200_transformer_layers.jsonl h200_lane_streams.jsonl --judged 19 --trees 300 --height 12
+///         --leaves 64 --least-weight 20 --rate 0.06 -o search/model/sm_90a_times.json
+/// Read once.
 const LearntTimes& shipped_times();
 /// Of CPUs with AVX-512, one thread, which the size of their second caches tells apart: likewise, by
 ///     learn_times cpu_search_2.jsonl cpu_search.jsonl --target x86-64-v4 --trees 600 --height 6 --rate 0.08
+/// without the trials of products [n, k] (grep -v 'B\[n, k\]' of the first file), which change little
+/// (docs/measurements/cpu.md).
 const LearntTimes& shipped_cpu_times();
 
 }  // namespace weft

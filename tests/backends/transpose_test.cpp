@@ -205,6 +205,52 @@ TEST(Transpose, TwoOfFourTakesRowsAsTheyLie) {
   expect_right(s, odd.n);
 }
 
+/// Lists of columns: producers gather a few rows of X as they lie, element by element, each warp its own
+/// stages; more rows are transposed, unless a knob says otherwise.
+TEST(Transpose, RowGroupsGatherFewRowsAsTheyLie) {
+  const auto scheduled = [](const Sizes& sizes, const char* format, const ShflBwKnobs& knobs) {
+    const auto weights = weights_in(format, sizes, DType::f16);
+    const bool pairs = formats::keeps_two_of_four(weights->format());
+    return pairs ? v_n_m(linear<f16>(sizes), weights, target_named("sm_90a"), knobs)
+                 : shfl_bw(linear<f16>(sizes), weights, target_named("sm_90a"), knobs);
+  };
+  const auto transposes = [](const Schedule& s) {
+    return s.cpp().find(".transpose(\"X\")") != std::string::npos;
+  };
+  for (const char* format : {"shfl_bw:V=64", "vector_wise:V=32", "v_n_m:V=64,M=8", "column_quads"}) {
+    for (const Sizes& sizes : {Sizes{152, 1, 200}, Sizes{70, 7, 328}, Sizes{64, 16, 96}, Sizes{70, 9, 33}}) {
+      const Schedule few = scheduled(sizes, format, {});
+      EXPECT_FALSE(transposes(few)) << format;
+      expect_right(few, sizes.n);
+    }
+    const Sizes wide{152, 33, 360};
+    EXPECT_TRUE(transposes(scheduled(wide, format, {})));
+    // One tile a block, several, parts of sums; several batches of elements; less than a warp of places.
+    for (const ShflBwKnobs& knobs : {ShflBwKnobs{.tile_n = 64, .stages = 5, .blocks = 0},
+                                     ShflBwKnobs{.tile_n = 32, .stages = 4, .blocks = 2},
+                                     ShflBwKnobs{.tile_n = 64, .stages = 6, .groups = 2, .blocks = 0},
+                                     ShflBwKnobs{.tile_n = 64, .stages = 7, .blocks = 3}}) {
+      ShflBwKnobs by_elements = knobs;
+      by_elements.producers = 4;
+      by_elements.elements = 1;
+      const Schedule s = scheduled(wide, format, by_elements);
+      EXPECT_FALSE(transposes(s));
+      expect_right(s, wide.n);
+    }
+  }
+  const ShflBwKnobs few_places{.tile_n = 16, .tile_k = 16, .stages = 4, .producers = 4, .elements = 1};
+  expect_right(scheduled({152, 9, 200}, "shfl_bw:V=64", few_places), 9);
+  // A warp would come back to a buffer before it can tell that nobody has filled it since.
+  const ShflBwKnobs few_buffers{.tile_n = 16, .stages = 3, .producers = 4, .elements = 1};
+  try {
+    scheduled({152, 9, 200}, "shfl_bw:V=64", few_buffers);
+    FAIL() << "three buffers for four warps";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("3 buffers for 4 warps, of which each fills its own"));
+    EXPECT_THAT(error.what(), HasSubstr("depth = 4 or more"));
+  }
+}
+
 /// Rows that the format leaves in their order leave in runs; names of rows lie anywhere.
 TEST(Transpose, KernelsOfRowGroupsWriteRunsOfRows) {
   for (const Sizes& sizes : {Sizes{2056, 96, 20}, Sizes{152, 37, 40}}) {

@@ -142,7 +142,7 @@ class Study {
             {"format", point.space.format().text()},
             {"point", point.values},
             {"expected", point.expected},
-            {"copying", time_of_copying(summary, point.space.recipe(), ceilings)},
+            {"copying", time_of_copying(summary, point.space.recipe(), point.values, ceilings)},
             {"bound", bound.microseconds},
             {"parts", bound.parts},
             {"m", summary.m},

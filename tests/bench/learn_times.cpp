@@ -2,10 +2,12 @@
 // of `weft tune`, and judged by problems that were left out:
 //
 //   learn_times STUDY.jsonl OTHER.jsonl --trees 250 --height 5 -o search/model/sm_90a_times.json
+//   learn_times UNSEEN.jsonl --by search/model/sm_90a_times.json
 //
-// Prints, of the first study, the best time that was measured over that of the kernel that is taken, by the
-// modelled times alone and by what was learnt, and what was measured over what is expected of the kernels
-// that are taken: the numbers of docs/measurements/choice.md and of search/model/known_error.cpp.
+// Prints, of the first study (--judged: of as many), the best time that was measured over that of the kernel
+// that is taken, by the modelled times alone and by what was learnt, and what was measured over what is
+// expected of the kernels that are taken: the numbers of docs/measurements/choice.md and search.md and of
+// search/model/known_error.cpp. --by judges times that were learnt before, and learns nothing.
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/formats/random.h>
@@ -155,13 +157,15 @@ std::optional<Measured> measured_of(const Record& record, const Target& of_all) 
   ProblemSummary problem = summary_of(record);
   add_algorithm(problem, *algorithm);
   const Ceilings ceilings = ceilings_of(problem.dtype, target);
-  const double copying = time_of_copying_apart(problem, record.recipe, ceilings);
+  const double copying = time_of_copying_apart(problem, record.recipe, record.config, ceilings);
   kernel.problem = seen_by(record.recipe, problem);
   kernel.point = filled_point(kernel.problem, record.recipe, record.config, target);
   if (!target.is_gpu()) kernel.point.erase("threads");
   kernel.bound = bound_of(kernel.problem, record.recipe, kernel.point, target);
   kernel.modelled =
-      modelled_time(kernel.problem, kernel.format, record.recipe, kernel.point, target, ceilings) - copying;
+      modelled_time(kernel.problem, kernel.format, record.recipe, kernel.point, target, ceilings);
+  // A CPU's modelled time is without them.
+  if (target.is_gpu()) kernel.modelled -= copying;
   kernel.microseconds = without_copies(*time, copying);
   return kernel;
 }
@@ -179,6 +183,12 @@ KernelNumbers numbers_of(const Kernels& kernels) {
                             {knobs.begin(), knobs.end()});
 }
 
+std::string text_of(const Measured& one) {
+  std::string text = fmt::format("{} {}", one.recipe, one.format.text());
+  for (const auto& [name, value] : one.point) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
 /// Problems count alike, however many of their kernels were measured.
 RegressionSet set_of(const Kernels& kernels, const KernelNumbers& numbers,
                      const std::set<std::string>& without) {
@@ -188,6 +198,10 @@ RegressionSet set_of(const Kernels& kernels, const KernelNumbers& numbers,
   RegressionSet set{.width = numbers.names().size()};
   for (const Measured& one : kernels) {
     if (without.contains(one.id)) continue;
+    if (!std::isfinite(std::log(one.microseconds / one.modelled)))
+      throw UserError("nothing can be learnt of a kernel", one.id + ", " + text_of(one),
+                      fmt::format("{} us measured and {} modelled", one.microseconds, one.modelled),
+                      "two times above zero");
     const std::vector<double> values = numbers(one.outline());
     set.numbers.insert(set.numbers.end(), values.begin(), values.end());
     set.targets.push_back(std::log(one.microseconds / one.modelled));
@@ -262,12 +276,6 @@ void print_share_of_best(const Kernels& kernels, const std::vector<double>& expe
   }
 }
 
-std::string text_of(const Measured& one) {
-  std::string text = fmt::format("{} {}", one.recipe, one.format.text());
-  for (const auto& [name, value] : one.point) text += fmt::format(" {}={}", name, value);
-  return text;
-}
-
 /// Of each problem the kernel that is taken and the fastest one.
 void print_each(const Kernels& kernels, const std::vector<double>& expected, const Target& target) {
   std::map<std::string, std::size_t> best;
@@ -317,9 +325,21 @@ Kernels kernels_of(const std::string& file, const Target& target) {
   return kernels;
 }
 
+/// What is expected of each kernel by times that were learnt before.
+std::vector<double> expected_by(const std::string& file, const Kernels& kernels) {
+  const LearntTimes times = learnt_times_of(read_bytes(file), file);
+  std::vector<double> expected;
+  for (const Measured& one : kernels) {
+    const bool is_learnt = times.is_of(one.recipe, one.target);
+    expected.push_back(one.modelled * (is_learnt ? times.correction(one.outline()) : 1));
+  }
+  return expected;
+}
+
 struct Options {
   std::vector<std::string> studies;
-  std::string out, target = "sm_90a";
+  std::string out, by, target = "sm_90a";
+  std::size_t judged = 1;
   BoostingOptions boosting;
   std::size_t folds = 10;
   bool each = false;
@@ -330,10 +350,10 @@ int run(const Options& options) {
   const Target& target = target_named(options.target);
   Kernels kernels;
   std::size_t judged = 0;
-  for (const std::string& study : options.studies) {
-    const Kernels more = kernels_of(study, target);
+  for (std::size_t i = 0; i < options.studies.size(); ++i) {
+    const Kernels more = kernels_of(options.studies[i], target);
     kernels.insert(kernels.end(), more.begin(), more.end());
-    if (judged == 0) judged = kernels.size();
+    if (i < options.judged) judged = kernels.size();
   }
   if (kernels.empty())
     throw UserError("there is nothing to learn from", "no kernels", "lines of choice_study");
@@ -342,9 +362,12 @@ int run(const Options& options) {
   std::vector<double> modelled;
   for (const Measured& one : first) modelled.push_back(one.modelled);
   print_share_of_best(first, modelled, target, true, "modelled");
-  std::vector<double> expected = held_out(kernels, numbers, options.boosting, options.folds, options.seed);
+  const bool learns = options.by.empty();
+  std::vector<double> expected =
+      learns ? held_out(kernels, numbers, options.boosting, options.folds, options.seed)
+             : expected_by(options.by, first);
   expected.resize(judged);
-  print_share_of_best(first, expected, target, false, "learnt, held out");
+  print_share_of_best(first, expected, target, false, learns ? "learnt, held out" : "learnt before");
   print_errors(first, expected, target);
   if (options.each) print_each(first, expected, target);
   if (options.out.empty()) return 0;
@@ -367,6 +390,9 @@ int main(int argc, char** argv) {
   CLI::App app("What kernels take beyond their modelled time, learnt from a choice study.");
   app.add_option("studies", options.studies, "lines of choice_study, or trials of weft tune")->required();
   app.add_option("-o,--out", options.out, "where what was learnt goes");
+  CLI::Option* const by = app.add_option("--by", options.by, "times that were learnt before, to be judged");
+  app.get_option("--out")->excludes(by);
+  app.add_option("--judged", options.judged, "how many of the studies are judged")->capture_default_str();
   app.add_option("--target", options.target, "that was measured")->capture_default_str();
   app.add_option("--trees", options.boosting.trees)->capture_default_str();
   app.add_option("--height", options.boosting.height)->capture_default_str();

@@ -37,12 +37,12 @@ inline SpaceProblem pair_problem(std::int64_t rows, std::int64_t inner, std::int
 
 /// Weights that keep two of four in some tiles of 128 rows.
 inline SpaceProblem mixed_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
-                                  DType dtype = DType::f16) {
+                                  DType dtype = DType::f16, double sparsity = 0.3) {
   SpaceProblem problem = unstructured_problem(rows, inner, width, dtype);
   const WeightMatrix layer = synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0, .dtype = dtype});
   problem.format = formats::mixed();
   problem.matrix = std::make_shared<const WeightMatrix>(
-      pruned(layer, choose_weights(layer, problem.format, {.sparsity = 0.3})));
+      pruned(layer, choose_weights(layer, problem.format, {.sparsity = sparsity})));
   return problem;
 }
 

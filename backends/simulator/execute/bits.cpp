@@ -28,11 +28,11 @@ Handler on_predicates(const Instruction&, Operation& operation) {
   };
 }
 
-/// On words: `decides` says which sign of one source is enough to know the result's.
-template <auto function, std::uint32_t decides>
-Handler on_bits(const Instruction& instruction, Operation& operation) {
-  operation.flags |= decides;
-  return lanewise_over<AnyBits, function>(instruction, operation);
+/// Of instructions whose result has the bits of the first `sources` sources.
+template <std::uint8_t sources, auto choose>
+Handler moving(const Instruction& instruction, Operation& operation) {
+  operation.moved_sources = sources;
+  return choose(instruction, operation);
 }
 
 /// Any function of three bits: the table's bit (a * 4 + b * 2 + c).
@@ -86,6 +86,7 @@ Handler choose_lop3(const Instruction& instruction, Operation& operation) {
     return is_and ? run_lop3_predicate<true> : run_lop3_predicate<false>;
   }
   operation.lane_bytes = {4, 4, 4, 4};
+  operation.moved_sources = 3;
   return operation.count == 5 ? lop3_handlers[table.bits] : nullptr;
 }
 
@@ -223,41 +224,41 @@ constexpr auto extended = []<class T>(T a, U32 width) {
 
 constexpr Opcode table[] = {
     {"and", on_predicates<both, decided_by_false>, 3},
-    {"and", on_bits<both, decided_by_false>, 3},
+    {"and", moving<2, lanewise_over<AnyBits, both>>, 3},
     {"or", on_predicates<either, decided_by_true>, 3},
-    {"or", on_bits<either, decided_by_true>, 3},
+    {"or", moving<2, lanewise_over<AnyBits, either>>, 3},
     {"xor", on_predicates<exactly_one>, 3},
-    {"xor", lanewise_over<AnyBits, exactly_one>, 3},
+    {"xor", moving<2, lanewise_over<AnyBits, exactly_one>>, 3},
     {"not", on_predicates<inverse>, 2},
-    {"not", lanewise_over<AnyBits, inverse>, 2},
+    {"not", moving<1, lanewise_over<AnyBits, inverse>>, 2},
     {"cnot", lanewise_over<AnyBits, is_zero>, 2},
     {"lop3", choose_lop3, 5, "", "and or"},
-    {"shl", lanewise_over<AnyBits, shift_left>, 3},
-    {"shr", lanewise_over<AnyBits, shift_right>, 3},
-    {"shr", lanewise_over<Integers, shift_right>, 3},
-    {"shf", lanewise_over<Word, funnel<true, false>>, 4, "l clamp"},
-    {"shf", lanewise_over<Word, funnel<true, true>>, 4, "l wrap"},
-    {"shf", lanewise_over<Word, funnel<false, false>>, 4, "r clamp"},
-    {"shf", lanewise_over<Word, funnel<false, true>>, 4, "r wrap"},
-    {"prmt", lanewise_over<Word, permuted<Permutation::by_selector>>, 4},
-    {"prmt", lanewise_over<Word, permuted<Permutation::forward4>>, 4, "f4e"},
-    {"prmt", lanewise_over<Word, permuted<Permutation::backward4>>, 4, "b4e"},
-    {"prmt", lanewise_over<Word, permuted<Permutation::replicate8>>, 4, "rc8"},
-    {"prmt", lanewise_over<Word, permuted<Permutation::edge_left>>, 4, "ecl"},
-    {"prmt", lanewise_over<Word, permuted<Permutation::edge_right>>, 4, "ecr"},
-    {"prmt", lanewise_over<Word, permuted<Permutation::replicate16>>, 4, "rc16"},
+    {"shl", moving<1, lanewise_over<AnyBits, shift_left>>, 3},
+    {"shr", moving<1, lanewise_over<AnyBits, shift_right>>, 3},
+    {"shr", moving<1, lanewise_over<Integers, shift_right>>, 3},
+    {"shf", moving<2, lanewise_over<Word, funnel<true, false>>>, 4, "l clamp"},
+    {"shf", moving<2, lanewise_over<Word, funnel<true, true>>>, 4, "l wrap"},
+    {"shf", moving<2, lanewise_over<Word, funnel<false, false>>>, 4, "r clamp"},
+    {"shf", moving<2, lanewise_over<Word, funnel<false, true>>>, 4, "r wrap"},
+    {"prmt", moving<2, lanewise_over<Word, permuted<Permutation::by_selector>>>, 4},
+    {"prmt", moving<2, lanewise_over<Word, permuted<Permutation::forward4>>>, 4, "f4e"},
+    {"prmt", moving<2, lanewise_over<Word, permuted<Permutation::backward4>>>, 4, "b4e"},
+    {"prmt", moving<2, lanewise_over<Word, permuted<Permutation::replicate8>>>, 4, "rc8"},
+    {"prmt", moving<2, lanewise_over<Word, permuted<Permutation::edge_left>>>, 4, "ecl"},
+    {"prmt", moving<2, lanewise_over<Word, permuted<Permutation::edge_right>>>, 4, "ecr"},
+    {"prmt", moving<2, lanewise_over<Word, permuted<Permutation::replicate16>>>, 4, "rc16"},
     {"popc", lanewise_over<WordBits, ones_of>, 2},
     {"clz", lanewise_over<WordBits, leading_zeros>, 2},
     {"bfind", lanewise_over<WideIntegers, find_bit<false>>, 2},
     {"bfind", lanewise_over<WideIntegers, find_bit<true>>, 2, "shiftamt"},
     {"fns", lanewise_over<Word, find_nth>, 4},
-    {"brev", lanewise_over<WordBits, reversed>, 2},
-    {"bfe", lanewise_over<WideIntegers, extracted>, 4},
-    {"bfi", lanewise_over<WordBits, inserted>, 5},
+    {"brev", moving<1, lanewise_over<WordBits, reversed>>, 2},
+    {"bfe", moving<1, lanewise_over<WideIntegers, extracted>>, 4},
+    {"bfi", moving<2, lanewise_over<WordBits, inserted>>, 5},
     {"bmsk", lanewise_over<Word, field_mask<true>>, 3, "clamp"},
     {"bmsk", lanewise_over<Word, field_mask<false>>, 3, "wrap"},
-    {"szext", lanewise_over<WordIntegers, extended<true>>, 3, "clamp"},
-    {"szext", lanewise_over<WordIntegers, extended<false>>, 3, "wrap"},
+    {"szext", moving<1, lanewise_over<WordIntegers, extended<true>>>, 3, "clamp"},
+    {"szext", moving<1, lanewise_over<WordIntegers, extended<false>>>, 3, "wrap"},
 };
 
 }  // namespace

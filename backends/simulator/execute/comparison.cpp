@@ -244,7 +244,7 @@ void run_selp(Warp& warp, const Operation& operation) {
 Handler choose_selp(const Instruction&, Operation& operation) {
   if (operation.count != 4) return nullptr;
   operation.keeps_undefined = true;
-  operation.flags |= selects_source;
+  operation.moved_sources = 2;
   const std::uint8_t width = lane_bytes_of(operation.type);
   operation.lane_bytes = {width, width, width, 1};
   return by_size(operation.type, []<class T>(T) -> Handler { return run_selp<T>; });

@@ -319,6 +319,7 @@ Handler choose_cvt(const Instruction& instruction, Operation& operation) {
   if (is_integer(to) && is_integer(from)) {
     operation.pipe = Pipe::integer;
     const bool saturates = instruction.has("sat");
+    operation.moved_sources = saturates ? 0 : 1;
     return AllIntegers::choose(to, [&]<class R>(R) {
       return AllIntegers::choose(from, [&]<class S>(S) { return integer_to_integer<R, S>(saturates); });
     });

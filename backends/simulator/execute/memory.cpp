@@ -192,6 +192,7 @@ Handler choose_load(const Instruction& instruction, Operation& operation) {
 
 Handler choose_store(const Instruction& instruction, Operation& operation) {
   mark(instruction, operation, false);
+  operation.flags |= stores_lanes;
   operation.results = 0;
   if (instruction.has("async") || operation.count < operation.elements + 1U) return nullptr;
   return for_elements(operation.type, []<class S>(S) -> Handler { return store<S>; });

@@ -100,6 +100,7 @@ Handler choose_mov(const Instruction& instruction, Operation& operation) {
         !has_sources(instruction))
       return nullptr;
     operation.results = static_cast<std::uint16_t>(to.elements.size());
+    operation.moved_sources = bytes <= 8 ? 1 : 0;
     expect_parts(operation, bytes, to.elements.size(), false);
     return packing(bytes, to.elements.size(), false);
   }
@@ -113,6 +114,7 @@ Handler choose_mov(const Instruction& instruction, Operation& operation) {
   const std::uint8_t width = lane_bytes_of(operation.type);
   operation.lane_bytes = {width, width};
   if (operation.type == Type::pred) return run_copy_predicate;
+  operation.moved_sources = bytes <= 8 ? 1 : 0;
   switch (bytes) {
     case 2: return run_copy16;
     case 4: return run_copy<U32>;

@@ -267,73 +267,6 @@ void Machine::report_stuck(Cluster& cluster) {
   stopped_ = true;
 }
 
-namespace {
-
-/// Compilers compute ahead of the condition under which they use the result.
-bool can_be_ahead(const Operation& operation) {
-  switch (operation.pipe) {
-    case Pipe::none:
-    case Pipe::integer:
-    case Pipe::single:
-    case Pipe::half:
-    case Pipe::wide:
-    case Pipe::convert:
-    case Pipe::special: return operation.results > 0;
-    case Pipe::tensor:
-    case Pipe::memory:
-    case Pipe::extension:
-    case Pipe::control: return false;
-  }
-  return false;
-}
-
-}  // namespace
-
-void Machine::check_sources(Warp& warp, const Operation& operation) {
-  const Row* operand = code_.operands.data() + operation.first;
-  // A wgmma checks accumulators itself: it may add to what is in flight, and need not read them.
-  const bool is_asynchronous = operation.pipe == Pipe::tensor && operation.reads_result;
-  const std::size_t from = operation.reads_result && !is_asynchronous ? 0 : operation.results;
-  for (std::size_t i = from; i < operation.count; ++i) {
-    const Row row = operand[i];
-    if ((row & constant_row) != 0 || row == no_row) continue;
-    const Mask missing = warp.active_ & ~warp.written_[row];
-    if (missing == 0) continue;
-    if (warp.in_flight_[row] != 0) {
-      if (is_asynchronous) continue;
-      warp.report(
-          operation, "register in flight",
-          fmt::format("reads {} while a wgmma that was not waited for owns it", code_.register_names[row]));
-    } else if (operation.keeps_undefined) {
-      continue;
-    } else if (can_be_ahead(operation)) {
-      warp.carry_unwritten(operation, row, missing);
-    } else {
-      warp.report_unwritten(operation, row, missing,
-                            fmt::format("reads {}, which nobody wrote", code_.register_names[row]));
-    }
-  }
-  if (warp.carried_unwritten_ == 0) return;
-  warp.note_signs(operation);
-  warp.carried_unwritten_ &= ~decided_results(warp, operation);
-}
-
-/// Lanes for which one predicate that somebody wrote, or a sign that is decided, says what the result is.
-Mask Machine::decided_results(const Warp& warp, const Operation& operation) const {
-  if ((operation.flags & asks_sign) != 0)
-    return warp.decided_signs(code_.operands[operation.first + operation.results]);
-  if ((operation.flags & (decided_by_false | decided_by_true)) == 0) return 0;
-  Mask decided = 0;
-  for (std::size_t i = operation.results; i < operation.count; ++i) {
-    if (operation.lane_bytes[i] != 1) continue;
-    const Row row = code_.operands[operation.first + i];
-    const Mask value = warp.mask(operation, i);
-    decided |= ((operation.flags & decided_by_true) != 0 ? value : ~value) &
-               ((row & constant_row) != 0 ? all_lanes : warp.written_[row]);
-  }
-  return decided;
-}
-
 void Machine::check_results_in_flight(Warp& warp, const Operation& operation) {
   if (operation.pipe == Pipe::tensor && operation.reads_result) return;
   for (std::size_t i = 0; i < operation.results; ++i) {
@@ -345,46 +278,16 @@ void Machine::check_results_in_flight(Warp& warp, const Operation& operation) {
   }
 }
 
-/// Lanes whose copy is of something that somebody wrote: a copy of what nobody wrote is still that, a
-/// selection is what it selects, and one part that somebody wrote makes a whole: compilers pack pairs to use
-/// one of them.
-Mask Machine::defined_copies(Warp& warp, const Operation& operation) {
-  const Row* operand = code_.operands.data() + operation.first;
-  const auto written = [&](std::size_t which) {
-    const Row row = operand[which];
-    return (row & constant_row) != 0 || row == no_row ? all_lanes : warp.written_[row];
-  };
-  Mask defined = warp.active_;
-  if ((operation.flags & selects_source) != 0) {
-    const Mask first = warp.mask(operation, operation.results + 2U);
-    return defined & written(operation.results + 2U) &
-           ((first & written(operation.results)) | (~first & written(operation.results + 1U)));
-  }
-  Mask parts = 0;
-  for (std::size_t i = operation.results; i < operation.count; ++i) parts |= written(i);
-  return defined & parts;
-}
-
 void Machine::step(Warp& warp, const Operation& operation) {
   if (options_.check) {
-    check_sources(warp, operation);
+    warp.check_sources(operation);
     if (warp.rows_in_flight_ != 0) check_results_in_flight(warp, operation);
   }
   warp.last_passes_ = warp.last_sectors_ = 0;
   warp.lent_registers_ = false;
   operation.execute(warp, operation);
   if (warp.lent_registers_) return;
-  const Row* operand = code_.operands.data() + operation.first;
-  const Mask defined = operation.keeps_undefined ? defined_copies(warp, operation)
-                                                 : warp.active_ & ~std::exchange(warp.carried_unwritten_, 0);
-  for (std::size_t i = 0; i < operation.results; ++i) {
-    if (operand[i] == no_row) continue;
-    Mask& written = warp.written_[operand[i]];
-    written = (written & ~warp.active_) | defined;
-    if (warp.has_undefined_elements_) written &= ~warp.undefined_elements_[i];
-    if (operation.keeps_undefined || warp.has_undefined_elements_) warp.forget_signs(operand[i]);
-  }
-  if (std::exchange(warp.has_undefined_elements_, false)) warp.undefined_elements_.fill(0);
+  warp.note_results(operation);
 }
 
 void Machine::run_warp(Warp& warp, std::uint64_t quantum) {

@@ -141,9 +141,6 @@ class Machine {
   bool run_cluster(Cluster& cluster);
   void run_warp(Warp& warp, std::uint64_t quantum);
   void step(Warp& warp, const Operation& operation);
-  void check_sources(Warp& warp, const Operation& operation);
-  Mask decided_results(const Warp& warp, const Operation& operation) const;
-  Mask defined_copies(Warp& warp, const Operation& operation);
   void check_results_in_flight(Warp& warp, const Operation& operation);
   void report_stuck(Cluster& cluster);
   void finish(Cluster& cluster);

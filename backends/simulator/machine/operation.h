@@ -48,14 +48,14 @@ constexpr Row no_row = 0x7FFF'FFFFU;        ///< the operand `_`
 /// Of Operation::flags: a volatile, relaxed, acquire or release access, which does not race with its like.
 constexpr std::uint32_t strong_access = 1U << 31;
 
-/// selp: the third source chooses between the first two.
-constexpr std::uint32_t selects_source = 1U << 30;
+/// st: behind the address, each lane's registers, of which as many bytes are taken as the type has.
+constexpr std::uint32_t stores_lanes = 1U << 30;
 
 /// ld: each lane reads memory for registers of its own.
 constexpr std::uint32_t loads_lanes = 1U << 29;
 
 /// and, or: a predicate among the sources that is false, or true, says what the result is, whatever the
-/// others; of words, a sign that is clear, or set, says which sign the result has.
+/// others.
 constexpr std::uint32_t decided_by_false = 1U << 28, decided_by_true = 1U << 27;
 
 /// setp: asks for the sign of the first source alone.
@@ -70,6 +70,9 @@ struct Operation {
   bool guard_negated = false;
   bool keeps_undefined =
       false;  ///< copies what nobody wrote without complaint (mov, selp); see Warp::check_sources
+  /// Of the first sources: how many give the result its bits, at most one of each source to each bit, where
+  /// the sources behind them, which say which, are known. 0: they do not.
+  std::uint8_t moved_sources = 0;
   bool reads_result = false;                ///< the results are also sources: accumulators in place
   ptx::Type type = ptx::Type::none;         ///< type of the result
   ptx::Type source_type = ptx::Type::none;  ///< cvt, set: of the source

@@ -51,6 +51,9 @@ Mask lanes_where(F holds) {
   return result;
 }
 
+/// Bits of a register, by lane.
+using LaneBits = std::array<std::uint64_t, lanes>;
+
 /// What an access does; the checks depend on it.
 enum class Access : std::uint8_t { read, write, atomic };
 /// Queues of work that goes on by itself after its instruction, each with groups that are committed and
@@ -272,26 +275,34 @@ class Warp {
   /// reads: a compiler loads a vector across what others write, and leaves that alone.
   template <class On>
   void each_used_part(const Operation& operation, std::size_t bytes, const On& on) const;
-  /// Notes the elements of a lane's vector of whose used bytes nobody wrote one; false when that is every
-  /// element.
-  bool note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
-                               std::uint32_t bytes, std::size_t lane);
-  /// What a lane loads from memory of its block or its own that nobody wrote is told when it is used:
-  /// compilers load ahead of the condition under which they use it. False where it has to be told at once.
+  // unwritten.cpp: registers, and bits of registers, that nobody wrote.
+  /// Tells where the active lanes use what nobody wrote, but for what an operation may do with it: copy it,
+  /// compute with it ahead of the condition under which the result is used, or leave it out.
+  void check_sources(const Operation& operation);
+  /// Which lanes of the operation's results somebody wrote, once it is executed.
+  void note_results(const Operation& operation);
+  /// The active lanes whose value, or a bit of it, nobody wrote.
+  Mask unwritten_lanes(Row row) const;
+  /// The bits that nobody wrote, of the active lanes.
+  LaneBits undefined_bits(Row row) const;
+  /// The active lanes of which nobody wrote one of the wanted bits.
+  Mask lanes_without(Row row, std::uint64_t wanted) const;
+  /// Finds the bits of the results that nobody wrote, of an operation that moves bits.
+  void find_moved_bits(const Operation& operation);
+  Mask decided_results(const Operation& operation) const;
+  Mask defined_copies(const Operation& operation) const;
+  /// What a lane loads of which nobody wrote some bytes is told when these are used: compilers load whole
+  /// vectors and words where a tile ends inside of one, and of memory of the block or the lane ahead of the
+  /// condition under which they use it. False where it has to be told at once.
   bool note_unwritten_load(const Operation& operation, ptx::Space space, const Region& region,
-                           std::uint64_t address, std::uint32_t bytes, std::size_t lane);
+                           std::size_t offset, std::uint64_t address, std::uint32_t bytes, std::size_t lane);
+  void note_unwritten_bytes(const Operation& operation, const Region& region, std::size_t offset,
+                            std::uint32_t bytes, std::size_t lane);
   /// Tells what it was loaded or computed from where the lanes use what nobody wrote, or else `text`.
   void report_unwritten(const Operation& operation, Row row, Mask missing, std::string text);
-  /// The lanes compute with it: the operation's results are then what nobody wrote either, which is told when
-  /// they decide something or leave the thread.
+  /// The lanes compute with it or copy it: what is told of the results is where it was loaded or first
+  /// computed with.
   void carry_unwritten(const Operation& operation, Row row, Mask missing);
-  /// Notes the lanes whose result of the current operation, an `and` or `or` with what nobody wrote, has a
-  /// sign that another source decides: compilers ask "0 <= a and 0 <= b" by the sign of a | b, and load b
-  /// only where 0 <= a.
-  void note_signs(const Operation& operation);
-  /// Lanes of a row that nobody wrote, but whose sign is what it is all the same.
-  Mask decided_signs(Row row) const;
-  void forget_signs(Row row) { decided_signs_.erase(row); }
   void check_race(const Operation& operation, Region& region, std::size_t offset, std::size_t bytes,
                   Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane);
   Finding finding(const Operation& operation, std::string_view kind, std::string text, int lane) const;
@@ -309,14 +320,13 @@ class Warp {
   Mask exited_ = 0;
   bool is_blocked_ = false;
   bool has_polled_ = false;
-  std::vector<Mask> written_;             ///< by row: lanes whose value somebody wrote
+  std::vector<Mask> written_;             ///< by row: lanes of whose value somebody wrote every bit
   std::vector<std::uint16_t> in_flight_;  ///< by row: pieces of work that own it
   std::size_t rows_in_flight_ = 0;
   bool lent_registers_ = false;  ///< the current operation's results come later
-  /// Of a vector that the current operation loads: the lanes, by element, whose part nobody wrote, while
-  /// other parts were. Compilers load whole vectors where a tile ends inside of one, and use the tile's part.
-  std::array<Mask, 8> undefined_elements_{};
-  bool has_undefined_elements_ = false;
+  /// Of the results of the current operation: the bits that nobody wrote, where `knows_undefined_`.
+  std::array<LaneBits, 8> undefined_{};
+  bool knows_undefined_ = false;
   Mask carried_unwritten_ = 0;  ///< lanes whose results of the current operation nobody wrote
   /// By row: where what nobody wrote was loaded or first computed with, and the lanes that it was for.
   struct UnwrittenValue {
@@ -324,7 +334,8 @@ class Warp {
     Finding finding;
   };
   std::map<Row, UnwrittenValue> unwritten_values_;
-  std::map<Row, Mask> decided_signs_;  ///< by row of a word; see note_signs
+  /// By row: of the lanes that `written_` lacks, the bits that nobody wrote; all where the row is not here.
+  std::map<Row, LaneBits> undefined_bits_;
   View view_;
   View heard_;
   std::shared_ptr<const View> snapshot_;

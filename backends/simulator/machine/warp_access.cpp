@@ -52,54 +52,6 @@ void Warp::report_access(const Operation& operation, std::string_view kind, std:
   machine_->add_finding(finding_of_access(operation, kind, std::move(text), region, address, lane));
 }
 
-void Warp::report_unwritten(const Operation& operation, Row row, Mask missing, std::string text) {
-  const int lane = std::countr_zero(missing);
-  const auto load = unwritten_values_.find(row);
-  if (load != unwritten_values_.end() && (load->second.lanes & missing) != 0)
-    machine_->add_finding(load->second.finding);
-  else
-    report(operation, "unwritten register", std::move(text), lane);
-  written_[row] |= missing;
-}
-
-void Warp::carry_unwritten(const Operation& operation, Row row, Mask missing) {
-  carried_unwritten_ |= missing;
-  const auto source = unwritten_values_.find(row);
-  const bool is_known = source != unwritten_values_.end() && (source->second.lanes & missing) != 0;
-  const Finding first = is_known
-                            ? source->second.finding
-                            : finding(operation, "unwritten register",
-                                      fmt::format("reads {}, which nobody wrote", code_->register_names[row]),
-                                      std::countr_zero(missing));
-  for (std::size_t i = 0; i < operation.results; ++i) {
-    const Row result = code_->operands[operation.first + i];
-    if (result != no_row) unwritten_values_[result] = {missing, first};
-  }
-}
-
-Mask Warp::decided_signs(Row row) const {
-  const auto found = decided_signs_.find(row);
-  return found == decided_signs_.end() ? 0 : found->second;
-}
-
-void Warp::note_signs(const Operation& operation) {
-  const Row result = code_->operands[operation.first];
-  if (result == no_row) return;
-  Mask decided = 0;
-  const bool by_set = (operation.flags & decided_by_true) != 0;
-  if ((by_set || (operation.flags & decided_by_false) != 0) && operation.lane_bytes[1] == 4) {
-    for (std::size_t i = operation.results; i < operation.count; ++i) {
-      const Row row = code_->operands[operation.first + i];
-      const auto* words = source<std::uint32_t>(operation, i);
-      const Mask set = lanes_where([&](std::size_t lane) { return words[lane] >> 31 != 0; });
-      const Mask known = (row & constant_row) != 0 ? all_lanes : written_[row] | decided_signs(row);
-      decided |= known & (by_set ? set : ~set);
-    }
-  }
-  if (decided != 0 || decided_signs_.contains(result))
-    decided_signs_[result] = (decided_signs(result) & ~active_) | (decided & active_);
-}
-
 namespace {
 
 std::string name_of_agent(Epoch epoch, const Block& block) {
@@ -182,46 +134,6 @@ void Warp::each_used_part(const Operation& operation, std::size_t bytes, const O
   }
 }
 
-bool Warp::note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
-                                   std::uint32_t bytes, std::size_t lane) {
-  const std::size_t elements = operation.elements;
-  if (elements > undefined_elements_.size() || operation.results != elements) return false;
-  const std::size_t width = bytes / elements;
-  const std::uint32_t used = code_->instructions[operation.instruction]->used_bytes;
-  std::array<bool, std::tuple_size_v<decltype(undefined_elements_)>> missing{};
-  for (std::size_t byte = 0; byte < bytes; ++byte) {
-    const bool is_used = byte >= 32 || (used >> byte & 1U) != 0;
-    missing[byte / width] |= is_used && region.first_unwritten(offset + byte, 1) == 0;
-  }
-  if (std::ranges::count(missing, true) == static_cast<std::ptrdiff_t>(elements)) return false;
-  for (std::size_t element = 0; element < elements; ++element)
-    undefined_elements_[element] |= Mask{missing[element]} << lane;
-  has_undefined_elements_ = true;
-  return true;
-}
-
-bool Warp::note_unwritten_load(const Operation& operation, ptx::Space space, const Region& region,
-                               std::uint64_t address, std::uint32_t bytes, std::size_t lane) {
-  const ptx::Space where = space == ptx::Space::none ? space_of(address) : space;
-  const bool can_be_ahead = where == ptx::Space::shared || where == ptx::Space::local;
-  if ((operation.flags & loads_lanes) == 0 || !can_be_ahead || operation.results > undefined_elements_.size())
-    return false;
-  for (std::size_t element = 0; element < operation.results; ++element) {
-    const Row row = code_->operands[operation.first + element];
-    if (row == no_row) continue;
-    undefined_elements_[element] |= Mask{1} << lane;
-    UnwrittenValue& load = unwritten_values_[row];
-    const ptx::Instruction& instruction = *code_->instructions[operation.instruction];
-    if (load.lanes == 0 || load.finding.line != instruction.line)
-      load = {0, finding_of_access(operation, "unwritten memory",
-                                   fmt::format("{} bytes that nobody wrote", bytes), &region, address,
-                                   static_cast<int>(lane))};
-    load.lanes |= Mask{1} << lane;
-  }
-  has_undefined_elements_ = true;
-  return true;
-}
-
 Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::uint64_t* addresses, Mask mask,
                      std::uint32_t bytes, Access access) {
   Pointers pointers{};
@@ -278,9 +190,9 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
     if (access == Access::write) {
       region->mark_written(offset, bytes);
     } else if (region->first_unwritten(offset, bytes) != bytes) {
-      if (access == Access::read && (note_undefined_elements(operation, *region, offset, bytes, lane) ||
-                                     note_unwritten_load(operation, space, *region, address, bytes, lane))) {
-        last_read = ~std::uint64_t{0};  // the next lane's elements are undefined too
+      if (access == Access::read &&
+          note_unwritten_load(operation, space, *region, offset, address, bytes, lane)) {
+        last_read = ~std::uint64_t{0};  // the next lane's bytes are undefined too
       } else {
         report_access(operation, "unwritten memory", fmt::format("{} bytes that nobody wrote", bytes), region,
                       address, static_cast<int>(lane));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/recipes/grouped/choices.h>
+#include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/grouped/measured.h>
 #include <weft/scheduler/recipes/grouped/shape.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
@@ -47,7 +48,9 @@ class Choices {
         runs_(runs_of(problem.algorithm)),
         halves_(weights_.values.dtype() == DType::f16),
         element_bytes_(static_cast<std::int64_t>(size_of(weights_.values.dtype()))),
-        promotes_(is_float_of_a_byte(weights_.values.dtype())) {
+        promotes_(is_float_of_a_byte(weights_.values.dtype())),
+        elements_(target.has(Capability::bulk_copies) &&
+                  may_gather_elements(problem.algorithm, problem.format)) {
     if (pairs_) places_ = {64, 128};
     if (element_bytes_ == 1)
       for (std::int64_t& places : places_) places *= 2;
@@ -85,6 +88,7 @@ class Choices {
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
     if (promotes_) all.push_back({"promote", {1, 0}});
+    if (elements_) all.push_back({"elements", {1, 0}});
     return all;
   }
 
@@ -220,6 +224,14 @@ class Choices {
                  lanes_of_warp * warps_of_warpgroup,
                  v("tile_k") * ir::minimum(v("tile_n") / columns_of_run, lanes_of_warp));
     list.everywhere();
+    if (elements_) {
+      list.where(0 < v("elements"));
+      list.at_most("elements", "warps that copy all, where only those who copy alone gather elements",
+                   "warps", 4 - producers, 0);
+      list.at_most("stages of elements", "stages of which each warp that copies fills its own", "stages", 4,
+                   v("stages"));
+      list.everywhere();
+    }
     list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
     list.where(0 < v("blocks"));
     list.at_most("groups of roles", "groups that share a sum, beside warps with roles that go through tiles",
@@ -352,6 +364,7 @@ class Choices {
   bool halves_;
   std::int64_t element_bytes_;
   bool promotes_;
+  bool elements_;  ///< whether producers may gather those of X [n, k]
   std::vector<std::int64_t> places_{16, 32, 64};
   Tile<Expr> tile_{pairs_,
                    ir::equal(v("instruction"), wgmma_number),
@@ -362,7 +375,9 @@ class Choices {
                    v("warp_n"),
                    element_bytes_,
                    promotes_ ? 0 < v("promote") : Expr(),
-                   is_mixed_ ? 0 < v("producers") : Expr()};
+                   is_mixed_ && takes_two_blocks(weights_.values, weights_.rows, weights_.columns)
+                       ? 0 < v("producers")
+                       : Expr()};
 };
 
 }  // namespace

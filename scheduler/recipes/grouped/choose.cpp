@@ -44,6 +44,7 @@ class Numbers {
     chosen.cluster = blocks_of_cluster();
     chosen.blocks = blocks_through_tiles();
     chosen.instruction = instruction();
+    chosen.elements = knobs_.elements.value_or(0);
     chosen.promote = knobs_.promote.value_or(is_float_of_a_byte(weights_.dtype()) ? 1 : 0);
     by_warpgroups() ? cut_for_warpgroups(chosen) : cut_for_warps(chosen);
     refuse_wide_warps(chosen);
@@ -243,7 +244,13 @@ grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, const GroupTiles
           *numbers.tile_m,      *numbers.tile_n,
           *numbers.tile_k,      *numbers.warp_m,
           *numbers.warp_n,      tiles.element_bytes,
-          *numbers.promote > 0, tiles.is_mixed && *numbers.producers > 0};
+          *numbers.promote > 0, tiles.takes_two && *numbers.producers > 0};
+}
+
+bool may_gather_elements(const Algorithm& algorithm, const Format& format) {
+  constexpr std::int64_t most_columns = 64;
+  const Extent all = columns_of(algorithm, ordered_product(algorithm));
+  return all.is_static() && all.value <= most_columns && can_gather_elements(algorithm, format);
 }
 
 double clocks_of_tiles(std::int64_t tiles, double copied, double stored) {

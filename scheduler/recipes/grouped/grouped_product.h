@@ -17,13 +17,15 @@ struct GroupTiles {
   std::int64_t places = 0;  ///< k: rows of the dense operand that go with a block
   bool two_of_four = false;
   std::int64_t element_bytes = 2;  ///< a value has
-  bool is_mixed = false;           ///< some blocks keep all of their columns
+  bool takes_two = false;          ///< whether warps with roles take two of mixed that keep all
 
   /// Values of a row in a block.
   constexpr std::int64_t kept() const { return two_of_four ? places / 2 : places; }
 };
 /// The tiles of weights in one of those formats.
 GroupTiles group_tiles(const SparseTensor& weights);
+/// As takes_two_blocks, of weights with these values, of which any may be +0.
+bool takes_two_blocks(const Array& values, std::int64_t height, std::int64_t width);
 
 /// Whether the target has tensor cores that can multiply such weights. UserError, for the recipe that asks,
 /// where no tensor cores could: for the type of the weights, the rows of their groups, or the algorithm.
@@ -33,6 +35,10 @@ bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, c
 /// The weights in the tiles that the knobs ask for. A part of a group's rows keeps the group's columns.
 std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor> weights,
                                              const ShflBwKnobs& knobs);
+
+/// Whether producers may gather X [n, k] as it lies: where it has few columns, beyond which elements take
+/// longer than a transposed copy (docs/measurements/few_columns.md).
+bool may_gather_elements(const Algorithm& algorithm, const Format& format);
 
 /// A number for each knob; those that are given, where they are, for weights in their tiles, of a product for
 /// which `has_grouped_product` says so. UserError for some that do not fit.

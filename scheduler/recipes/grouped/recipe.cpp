@@ -4,6 +4,7 @@
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/grouped/tiles.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/parts/ordered.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/parts/recipe.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
@@ -27,7 +28,8 @@ constexpr auto shfl_bw_list = list_of(
     knob_of<&ShflBwKnobs::producer_registers>("producer_registers", most_registers, 0),
     knob_of<&ShflBwKnobs::consumer_registers>("consumer_registers", most_registers, 0),
     knob_of<&ShflBwKnobs::blocks>("blocks", most_blocks, 0),
-    knob_of<&ShflBwKnobs::cluster>("cluster", most_buffers), knob_of<&ShflBwKnobs::promote>("promote", 1, 0));
+    knob_of<&ShflBwKnobs::cluster>("cluster", most_buffers),
+    knob_of<&ShflBwKnobs::elements>("elements", 1, 0), knob_of<&ShflBwKnobs::promote>("promote", 1, 0));
 
 struct Kind {
   RecipeNeeds needs;
@@ -45,13 +47,26 @@ const Kind of_pairs{{"v_n_m", "n_m, v_n_m, mixed, column_quads or hb_ell:pairs=1
                     formats::keeps_two_of_four,
                     v_n_m_tiles};
 
+/// What is chosen where no knob has a value: tiles, and that producers gather X [n, k] as it lies, where it
+/// has few columns.
+ShflBwKnobs chosen_knobs(const Kind& kind, const Algorithm& algorithm, const SparseTensor& weights,
+                         const Target& target, const ShflBwKnobs& given) {
+  ShflBwKnobs chosen = kind.tiles(algorithm, weights, target, given);
+  constexpr std::int64_t few_columns = 16;
+  const Extent all = columns_of(algorithm, ordered_product(algorithm));
+  if (values_of(shfl_bw_knobs(), given).empty() && target.has(Capability::register_reallocation) &&
+      all.is_static() && all.value <= few_columns && may_gather_elements(algorithm, weights.format()))
+    chosen.elements = 1;
+  return chosen;
+}
+
 Schedule schedule_with(const Kind& kind, Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                        const Target& target, const ShflBwKnobs& knobs) {
   const std::string given = require_in_range(kind.needs.name, shfl_bw_knobs(), knobs);
   require_format(kind.needs, algorithm, weights.get(), kind.is_format);
   if (!has_grouped_product(kind.needs, algorithm, *weights, target))
     return left_to_default(kind.needs, std::move(algorithm), std::move(weights), target, given);
-  const ShflBwKnobs chosen = kind.tiles(algorithm, *weights, target, knobs);
+  const ShflBwKnobs chosen = chosen_knobs(kind, algorithm, *weights, target, knobs);
   return with_recipe_named(kind.needs.name, given, [&] {
     return grouped_product(std::move(algorithm), std::move(weights), target, chosen);
   });
@@ -69,7 +84,7 @@ template <const Kind& kind>
 std::optional<KnobValues> point(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                                 const Target& target) {
   if (!has_grouped_product(kind.needs, algorithm, *weights, target)) return std::nullopt;
-  const ShflBwKnobs chosen = kind.tiles(algorithm, *weights, target, {});
+  const ShflBwKnobs chosen = chosen_knobs(kind, algorithm, *weights, target, {});
   return grouped_point(algorithm, std::move(weights), target, chosen);
 }
 

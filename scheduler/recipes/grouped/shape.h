@@ -21,6 +21,13 @@ inline constexpr std::int64_t most_sums = 32'768;
 /// rows and more of a warpgroup there is no room for all.
 inline constexpr std::int64_t columns_promoted = 128;
 
+/// Whether iterations of warps with roles take two blocks of mixed that keep all: where a quarter of the tiles
+/// does, of which the others store half. With fewer of them it pays less than the stage that its room takes
+/// (docs/measurements/two_of_four.md).
+constexpr bool takes_two_blocks(std::int64_t stored, std::int64_t rows, std::int64_t columns) {
+  return 8 * stored >= 5 * rows * columns;
+}
+
 template <class Number>
 struct Tile {
   bool two_of_four;                         ///< whether rows keep two of four places
@@ -29,8 +36,7 @@ struct Tile {
   Number rows_each, columns_each;           ///< size of what a warp or warpgroup takes
   std::int64_t element_bytes = 2;           ///< an element of the factors has
   shapes::Condition<Number> promotes = {};  ///< whether sums of a stage are added to others in f32
-  /// Whether a stage takes two blocks that keep all of their columns, as warps with roles do, where others
-  /// keep two of four.
+  /// Whether a stage has room for two blocks that keep all of their columns, where others keep two of four.
   shapes::Condition<Number> takes_two = {};
 
   /// Values of a stage. Half of the places of pairs have one, and two bits.

@@ -41,6 +41,9 @@ struct ShflBwKnobs {
   std::optional<std::int64_t> blocks = {};  ///< that go through the tiles; 0: each tile has one
   std::optional<std::int64_t> cluster =
       {};  ///< blocks with neighbouring columns that copy the values for one another (sm_90a); 1: none
+  std::optional<std::int64_t> elements =
+      {};  ///< 1: producers gather X [n, k] as it lies, element by element (sm_90 and newer, `producers` =
+           ///< 4); 0: a launch in front transposes it. Left to the recipe, 1 only where no knob has a value
   std::optional<std::int64_t> promote = {};  ///< 1: sums of a tile_k are added to others in f32, unasked of
                                              ///< e4m3 and e5m2; 0: by the instruction
 };
@@ -72,7 +75,8 @@ WEFT_RECIPE_REFUSED(shfl_bw, const ShflBwKnobs& = {}, CallPlace = {})
 WEFT_KNOB_REFUSED(
     shfl_bw,
     ".tile_m, .tile_n, .tile_k, .stages, .instruction, .warp_m, .warp_n, .groups, .line, .producers, "
-    ".producer_registers, .consumer_registers, .blocks, .cluster and .promote in this order, such as "
+    ".producer_registers, .consumer_registers, .blocks, .cluster, .elements and .promote in this order, such "
+    "as "
     "{.tile_m "
     "= 64, .stages = 3}")
 

@@ -29,6 +29,9 @@ constexpr double share_of_no_producer = 0.52, share_of_producer = 0.12;
 /// kernels of an H200 (docs/measurements/choice.md).
 constexpr std::int64_t most_under_way = 64;
 constexpr double copied_element = 0.029, waited_element = 0.188, stored_element = 0.67e-3;
+/// What a multiprocessor takes for each element of X [n, k] that its producers gather. Of 13824 x 5120 with 8
+/// to 32 columns on an H200 (docs/measurements/few_columns.md).
+constexpr double gathered_element = 5e-5;
 
 /// How a point cuts the product.
 struct Cut {
@@ -42,6 +45,7 @@ struct Cut {
   bool persists = false;  ///< a block goes through several tiles
   bool pairs = false;     ///< two of four are kept
   bool mixed = false;     ///< not in all blocks
+  bool two = false;       ///< whether warps with roles take two of those that keep all
   std::int64_t element_bytes = 2;
   /// Accumulators of a warp or warpgroup: what a read of an operand serves.
   std::int64_t piece_rows = 0, piece_columns = 0;
@@ -59,8 +63,7 @@ struct Cut {
             false,
             takes_two()};
   }
-  /// Of blocks that keep all, a stage of warps with roles has two.
-  bool takes_two() const { return mixed && producers > 0; }
+  bool takes_two() const { return two && producers > 0; }
   /// What a row of the weights has for each place.
   double bytes_of_place() const {
     return grouped::Tile<double>{pairs, warpgroups, 1, 1, 1, 1, 1, element_bytes}.bytes_of_weights();
@@ -81,6 +84,7 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   Cut cut;
   cut.pairs = problem.kept_of > 0;
   cut.mixed = cut.pairs && problem.of_group == problem.kept_of;
+  cut.two = cut.mixed && grouped::takes_two_blocks(problem.stored, problem.m, problem.k);
   cut.element_bytes = static_cast<std::int64_t>(size_of(problem.dtype));
   cut.warpgroups =
       number_of_knob(point, "instruction", may ? wgmma_number : number_of(ShflBwInstruction::mma_m16n8k8)) ==
@@ -138,9 +142,9 @@ double resident(const Cut& cut, const Target& target) {
 
 }  // namespace
 
-Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Target& target,
+Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) {
-  const ProblemSummary problem = with_copied_rows(given);
+  const ProblemSummary problem = with_copied_rows(summary);
   const Cut cut = cut_of(problem, point, target);
   const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.gathered_columns()), cut.places);
   const std::int64_t stages_of_tile = ceil_divide(kept / cut.places, cut.split);
@@ -196,6 +200,9 @@ Bound of_groups(const ProblemSummary& given, const KnobValues& point, const Targ
   // Parts of a sum are written and read once more.
   const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_result);
   parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
+  if (given(point, "elements", 0) > 0)
+    parts.add(Resource::launch,
+              turns * depth * std::min(columns, static_cast<double>(summary.n)) * gathered_element);
   if (problem.n % 2 != 0) {
     const double of_thread =
         static_cast<double>(cut.places * cut.columns) / static_cast<double>(lanes_of_warp * warps_of(cut));

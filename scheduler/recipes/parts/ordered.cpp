@@ -150,6 +150,17 @@ bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weigh
          });
 }
 
+bool can_gather_elements(const Algorithm& algorithm, const Format& format) {
+  const ProductLoops loops = product_loops(algorithm);
+  const auto of_lists = {"shfl_bw", "vector_wise", "v_n_m", "column_quads"};
+  if (loops.columns.empty() || std::ranges::find(of_lists, format.name) == of_lists.end()) return false;
+  return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    return operand.name == loops.dense && size_of(operand.dtype) == 2 &&
+           lies_across(operand, factor, loops.columns);
+  });
+}
+
 GatheredProduct ordered_product(const Algorithm& algorithm) {
   GatheredProduct loops = gathered_product(algorithm);
   // The first index counts images.
@@ -228,7 +239,8 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
   const bool leaves_results = of_tiles && writes_runs_of_rows(given, *schedule.weights());
   const std::string dense = given.operands[dense_operand(given)].name;
   const bool of_bytes = of_tiles && is_factor_of_a_byte(schedule.weights()->dtype());
-  const bool leaves_input = of_bytes || (of_tiles && reads_runs_of_the_sum(given, *schedule.weights()));
+  const bool leaves_input =
+      of_bytes || dense == as_it_lies || (of_tiles && reads_runs_of_the_sum(given, *schedule.weights()));
   for (const std::string& name : operands_to_transpose(given))
     if (name == results ? !leaves_results : !leaves_input) schedule.transpose(name);
   if (of_bytes) {
@@ -236,8 +248,10 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
     return schedule;
   }
   if (copies != OperandCopies::transposed) {
-    for (const std::string& name : operands_to_align(schedule.algorithm()))
+    for (const std::string& name : operands_to_align(schedule.algorithm())) {
+      if (name == dense && leaves_input) continue;
       is_row(schedule.algorithm(), name) ? schedule.transpose(name) : schedule.align(name);
+    }
   }
   return schedule;
 }

@@ -36,6 +36,10 @@ bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights
 /// tiles have lines along k (stitch), in whole runs of 16 bytes.
 bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights);
 
+/// Whether producers can gather X [n, k] as it lies, element by element, into tiles with lines along k: of
+/// two bytes, and of weights that list their columns one by one.
+bool can_gather_elements(const Algorithm& algorithm, const Format& format);
+
 /// The operands of such a product that a CPU's kernel has transposed, however few results there are: its
 /// vectors are of columns.
 std::vector<std::string> operands_across(const Algorithm& algorithm);
@@ -68,7 +72,7 @@ enum class OperandCopies : std::uint8_t {
 };
 
 /// What recipes begin with: a schedule that copies such operands, and else has no steps; on a CPU those that
-/// lie across, but for one that the recipe's own copies turn.
+/// lie across; but for one that the recipe's own copies turn or gather, `as_it_lies`.
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                           const Target& target, OperandCopies copies = OperandCopies::transposed,
                           const std::string& as_it_lies = {});

@@ -82,7 +82,7 @@ bool ProblemSummary::leaves_runs_of_rows() const {
 }
 
 bool ProblemSummary::reads_runs_of_the_sum() const {
-  return input_across && keeps_columns && fills_runs(dtype, k);
+  return (input_across || input_is_row) && keeps_columns && fills_runs(dtype, k);
 }
 
 double ProblemSummary::operations() const {
@@ -145,12 +145,13 @@ void add_algorithm(ProblemSummary& summary, const Algorithm& algorithm, std::int
   summary.images_across = transposes_images(algorithm);
   summary.images_fill_warps = images_fill_warps(algorithm);
   const std::string inner = product_loops(algorithm).columns;
-  if (!inner.empty() && summary.n > 1) {
-    summary.output_across = ends_otherwise(algorithm.output, inner);
-    for (const TensorAccess& factor : algorithm.factors)
-      if (algorithm.operands[factor.operand].storage != Storage::sparse)
-        summary.input_across = ends_otherwise(factor, inner);
-  }
+  bool input_across = false;
+  for (const TensorAccess& factor : algorithm.factors)
+    if (!inner.empty() && algorithm.operands[factor.operand].storage != Storage::sparse)
+      input_across = ends_otherwise(factor, inner);
+  summary.input_across = input_across && summary.n > 1;
+  summary.input_is_row = input_across && summary.n == 1;
+  summary.output_across = !inner.empty() && summary.n > 1 && ends_otherwise(algorithm.output, inner);
   const auto is_one_of = [](const std::vector<std::string>& names, const Operand& operand) {
     return std::ranges::find(names, operand.name) != names.end();
   };

@@ -18,6 +18,7 @@ struct ProblemSummary {
   bool convolution = false;
   std::shared_ptr<const Algorithm> of_images = {};  ///< the convolution; null where it is not known
   bool input_across = false;        ///< a product's dense operand is [n, k]: columns lie apart in memory
+  bool input_is_row = false;        ///< it is [1, k]
   bool output_across = false;       ///< likewise its result, [n, m]
   bool output_transposed = false;   ///< recipes transpose it: they leave a few results to the kernel
   bool input_unaligned = false;     ///< recipes of row groups align a product's dense operand

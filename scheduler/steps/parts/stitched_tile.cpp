@@ -43,7 +43,9 @@ void StitchedTile::lay_out(const Expr& last_index, std::int64_t element_bytes) {
   const bool is_looked_up = ir::any<ir::Load>(last_index, [&](const ir::Load& load) {
     return std::ranges::any_of(load.indices, [&](const Expr& index) { return rows_.is_used_by(index); });
   });
-  along_rows_ = !is_looked_up && rows_.is_used_by(last_index) && !columns_.is_used_by(last_index);
+  const bool is_number = last_index.as<ir::Load>() != nullptr;
+  along_rows_ =
+      (!is_looked_up || is_number) && rows_.is_used_by(last_index) && !columns_.is_used_by(last_index);
   line_ = along().extent;
   for (const int swizzle : {3, 2, 1}) {
     const std::int64_t elements = (std::int64_t{16} << swizzle) / element_bytes;

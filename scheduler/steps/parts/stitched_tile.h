@@ -21,7 +21,8 @@ class StitchedTile {
   bool has(const std::string& loop) const;
 
   /// When all loops are known: which way lines go, by the last index of what is read, and how long they are.
-  /// Rows that are looked up one by one are no neighbours; those behind a number that is looked up are.
+  /// Rows that are looked up one by one lie apart, but nearer than columns do where memory goes along them;
+  /// those behind a number that is looked up are neighbours.
   void lay_out(const ir::Expr& last_index, std::int64_t element_bytes);
 
   int swizzle() const { return swizzle_; }

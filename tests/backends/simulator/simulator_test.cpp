@@ -117,6 +117,71 @@ std::vector<Case> accesses() {
   };
 }
 
+/// Words of which somebody wrote a part: %r4 has its byte 1 from the thread's number, by the line that is
+/// `here`.
+std::vector<Case> parts_of_words() {
+  const std::string byte_1 = "bfi.b32 %r4, %r1, %r2, 8, 8;  // here\n";
+  const std::string halves =
+      "cvt.u16.u32 %h1, %r1;\nst.shared.u16 [tile+2], %h1;\nbar.warp.sync -1;\n"
+      "ld.shared.u32 %r2, [tile];  // here\n";
+  const std::string product =
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f0, %f1, %f2, %f3}, {%r4, %r4, %r4, %r4}, "
+      "{%r1, %r1}, {%f4, %f4, %f4, %f4};\n";
+  const std::string some_again = "setp.lt.u32 %p1, %r1, 7;\n@%p1 add.u32 %r4, %r5, 1;  // here\n";
+  const auto one = [](std::string name, std::string wrong, std::string right, std::string text) {
+    return Case{std::move(name),  "unwritten register", std::move(wrong),
+                std::move(right), std::move(text),      ""};
+  };
+  const auto of_byte_1 = [&](std::string name, const std::string& wrong, const std::string& right) {
+    return one(std::move(name), byte_1 + wrong, byte_1 + right, "reads %r2, which nobody wrote");
+  };
+  return {
+      of_byte_1("Extracted", "bfe.u32 %r3, %r4, 9, 8;\n" + keep_3, "bfe.u32 %r3, %r4, 8, 8;\n" + keep_3),
+      of_byte_1("ExtractedWithItsSign", "bfe.s32 %r3, %r4, 8, 9;\n" + keep_3,
+                "bfe.s32 %r3, %r4, 8, 8;\n" + keep_3),
+      of_byte_1("Masked", "and.b32 %r3, %r4, 0x1FF00;\n" + keep_3, "and.b32 %r3, %r4, 0xFF00;\n" + keep_3),
+      of_byte_1("Covered", "or.b32 %r3, %r4, 0xFFFE00FF;\n" + keep_3,
+                "or.b32 %r3, %r4, 0xFFFF00FF;\n" + keep_3),
+      of_byte_1("InAnyLogic", "lop3.b32 %r3, %r4, 0x1FF00, %r1, 0xEA;\n" + keep_3,
+                "lop3.b32 %r3, %r4, 0xFF00, %r1, 0xEA;\n" + keep_3),
+      of_byte_1("Shifted", "shl.b32 %r5, %r4, 15;\nshr.u32 %r3, %r5, 24;\n" + keep_3,
+                "shl.b32 %r5, %r4, 16;\nshr.u32 %r3, %r5, 24;\n" + keep_3),
+      of_byte_1("Permuted", "prmt.b32 %r3, %r4, %r1, 0x4425;\n" + keep_3,
+                "prmt.b32 %r3, %r4, %r1, 0x4415;\n" + keep_3),
+      of_byte_1("InsertedInto", "bfi.b32 %r3, %r4, %r1, 16, 9;\n" + keep_3,
+                "shr.u32 %r5, %r4, 8;\nbfi.b32 %r3, %r5, %r1, 16, 8;\n" + keep_3),
+      of_byte_1("Copied",
+                "mov.b32 %f0, %r4;\nmov.b32 %r5, %f0;\nmov.b32 {%h1, %h2}, %r5;\n"
+                "cvt.u32.u16 %r3, %h2;\n" +
+                    keep_3,
+                "mov.b32 %f0, %r4;\nmov.b32 %r5, %f0;\nmov.b32 {%h1, %h2}, %r5;\nshr.u16 %h1, %h1, 8;\n"
+                "cvt.u32.u16 %r3, %h1;\n" +
+                    keep_3),
+      of_byte_1("Narrowed", "shr.u32 %r5, %r4, 8;\ncvt.u32.u16 %r3, %r5;\n" + keep_3,
+                "shr.u32 %r5, %r4, 8;\ncvt.u32.u8 %r3, %r5;\n" + keep_3),
+      of_byte_1("Stored", "shr.u32 %r5, %r4, 8;\nst.global.u16 [%l2], %r5;\n",
+                "shr.u32 %r5, %r4, 8;\nst.global.u8 [%l2], %r5;\n"),
+      of_byte_1("Compared", "setp.lt.u32 %p1, %r4, 7;\n@%p1 mov.u32 %r5, 5;\n",
+                "and.b32 %r4, %r4, 0xFF00;\nsetp.lt.u32 %p1, %r4, 7;\n@%p1 mov.u32 %r5, 5;\n"),
+      of_byte_1("Multiplied", "mov.f32 %f4, 0f00000000;\n" + product,
+                "mov.f32 %f4, 0f00000000;\nprmt.b32 %r4, %r4, 0, 0x1111;\n" + product),
+      of_byte_1("AnAddress", "mov.u32 %r5, tile;\nadd.u32 %r5, %r5, %r4;\nst.shared.u32 [%r5], %r1;\n",
+                "mov.u32 %r5, tile;\nbfe.u32 %r4, %r4, 10, 6;\nshl.b32 %r4, %r4, 2;\n"
+                "add.u32 %r5, %r5, %r4;\nst.shared.u32 [%r5], %r1;\n"),
+      one("AddedAgain", byte_1 + some_again + "bfe.u32 %r3, %r4, 8, 8;\n" + keep_3,
+          byte_1 + "mov.u32 %r5, 5;\n" + some_again + "bfe.u32 %r3, %r4, 8, 8;\n" + keep_3,
+          "reads %r5, which nobody wrote"),
+      one("WhichByte", "prmt.b32 %r3, %r1, %r1, %r2;  // here\n" + keep_3,
+          "and.b32 %r2, %r2, 0;\nprmt.b32 %r3, %r1, %r1, %r2;\n" + keep_3, "reads %r2, which nobody wrote"),
+      one("HowFar", "shl.b32 %r3, %r1, %r2;  // here\n" + keep_3,
+          "and.b32 %r2, %r2, 0;\nshl.b32 %r3, %r1, %r2;\n" + keep_3, "reads %r2, which nobody wrote"),
+      one("OfTwo", "xor.b32 %r3, %r2, %r4;  // here\n" + keep_3, "xor.b32 %r3, %r2, %r2;\n" + keep_3,
+          "which nobody wrote"),
+      {"Loaded", "unwritten memory", halves + "shr.u32 %r3, %r2, 15;\n" + keep_3,
+       halves + "shr.u32 %r3, %r2, 16;\n" + keep_3, "4 bytes that nobody wrote", "tile + 0 bytes"},
+  };
+}
+
 std::vector<Case> races() {
   const std::string first_warp = "setp.lt.u32 %p1, %r1, 32;\n";
   const std::string read_and_write = fill_tile + first_warp + "@%p1 ld.shared.u32 %r2, [tile+8];  // here\n";
@@ -285,6 +350,7 @@ TEST_P(Findings, AreNotMadeOfTheCorrectTwin) {
 
 const auto name_of = [](const auto& of) { return of.param.name; };
 INSTANTIATE_TEST_SUITE_P(OfAccesses, Findings, ::testing::ValuesIn(accesses()), name_of);
+INSTANTIATE_TEST_SUITE_P(OfPartsOfWords, Findings, ::testing::ValuesIn(parts_of_words()), name_of);
 INSTANTIATE_TEST_SUITE_P(OfRaces, Findings, ::testing::ValuesIn(races()), name_of);
 INSTANTIATE_TEST_SUITE_P(OfMeetings, Findings, ::testing::ValuesIn(meetings()), name_of);
 INSTANTIATE_TEST_SUITE_P(OfRegistersInFlight, Findings, ::testing::ValuesIn(in_flight()), name_of);

