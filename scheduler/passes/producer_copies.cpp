@@ -222,9 +222,9 @@ Expr ProducerCopies::second_block(const Gathered& gather) const {
 Expr ProducerCopies::number_of(const Gathered& gather, const Expr& block, const Expr& takes_two) const {
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
   const Expr own = producer_number() % lanes % gather.rows;
-  return ir::substitute(gather.data,
-                        {{gather.copy.coordinates.front(), row_of(gather, own)},
-                         {loop_.name, gather.slot.defined() ? block + takes_two * second_block(gather) : block}});
+  return ir::substitute(
+      gather.data, {{gather.copy.coordinates.front(), row_of(gather, own)},
+                    {loop_.name, gather.slot.defined() ? block + takes_two * second_block(gather) : block}});
 }
 
 Expr ProducerCopies::counter() const {
@@ -432,10 +432,9 @@ Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, con
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(
-          ir::if_then(i < list.iterations(),
-                      ir::store(gather.coming, {i},
-                                at(number_of(gather, list.block(i), list.takes_two(i))))));
+      statements.push_back(ir::if_then(
+          i < list.iterations(),
+          ir::store(gather.coming, {i}, at(number_of(gather, list.block(i), list.takes_two(i))))));
   }
   for (const ElementGather& gather : elements_)
     statements.push_back(gather.load_coming(at, list.begin, list.extent, before));

@@ -282,9 +282,8 @@ class Roles {
     const bool takes_two = mixed_ && mixed_->takes_two();
     if (mixed_ && (overlaps || takes_two)) {
       const auto [keeping_first, of_pairs] = cut_at(changed, mixed_->first);
-      const Stmt those = takes_two
-                             ? in_twos(keeping_first, iteration(of_two_blocks(rest_, *mixed_), release))
-                             : in_pairs(keeping_first);
+      const Stmt those = takes_two ? in_twos(keeping_first, iteration(of_two_blocks(rest_, *mixed_), release))
+                                   : in_pairs(keeping_first);
       if (!overlaps) return ir::block({those, ir::for_loop(of_pairs)});
       // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
       // there are would give them behind it.
@@ -347,8 +346,7 @@ class Roles {
   }
 
   Stmt produce(const ir::For& loop) const {
-    const BlockList list =
-        BlockList::of(mixed_, loop.begin, loop.extent, mixed_ ? mixed_->first : Expr());
+    const BlockList list = BlockList::of(mixed_, loop.begin, loop.extent, mixed_ ? mixed_->first : Expr());
     const ProducerCopies copies(program_, ring_, loop, mixed_, list, thread() - consumers_, producers_,
                                 full_);
     const auto same = [](const Expr& expr) { return expr; };

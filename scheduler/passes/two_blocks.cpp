@@ -186,8 +186,7 @@ Stmt in_twos(const ir::For& loop, const Stmt& of_two) {
 BlockList BlockList::of(const std::optional<MixedBlocks>& mixed, const Expr& begin, const Expr& extent,
                         const Expr& first) {
   BlockList list{begin, extent, first};
-  if (mixed && mixed->takes_two())
-    list.twos = ir::minimum(ir::maximum(first - begin, 0), extent) / 2;
+  if (mixed && mixed->takes_two()) list.twos = ir::minimum(ir::maximum(first - begin, 0), extent) / 2;
   return list;
 }
 

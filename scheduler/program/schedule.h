@@ -252,7 +252,7 @@ class Schedule {
     return {made[0], made[1]};
   }
   /// `.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232)`: warps of their
-  /// own start the copies of the staged loop (sm_90 and newer); blocks = 2: two dense ones of mixed at a time.
+  /// own start the copies of the staged loop (sm_90 and newer).
   template <class... Rest>
   Schedule& specialize_warps(Placed<NamedArgument> first, const Rest&... rest) {
     return step("specialize_warps", {first.value, NamedArgument(rest)...}, first.place);

@@ -57,8 +57,10 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
   if (auto refused = lost_roles(result, context)) return *refused;
   if (arguments.number("blocks") == 1) return result;
   if (auto roomy = passes::with_room_for_two_blocks(std::move(result))) return *std::move(roomy);
-  return Reason{12, "a loop without two blocks that an iteration could take",
-                "blocks = 1, or leave it out; or weights in formats::mixed()", {}};
+  return Reason{12,
+                "a loop without two blocks that an iteration could take",
+                "blocks = 1, or leave it out; or weights in formats::mixed()",
+                {}};
 }
 
 constexpr Parameter producers = [] {
@@ -76,8 +78,8 @@ constexpr Parameter parameters[]{
     registers("producer_registers", "40",
               "registers of a thread that copies: a multiple of 8 from 24, or 0 for as they come"),
     registers("consumer_registers", "232", "registers of one that computes, likewise"),
-    optional_number("blocks", "2", "blocks of mixed that keep all of their columns an iteration takes: 1 or 2",
-                    12, 2, 1)};
+    optional_number("blocks", "2",
+                    "blocks of mixed that keep all of their columns an iteration takes: 1 or 2", 12, 2, 1)};
 constexpr Precondition preconditions[]{
     {1, "the target is sm_90 or newer; sm_90a, where registers are set"},
     {2, "one loop has staged copies that run ahead"},

@@ -167,21 +167,30 @@ TEST_P(MixedTilesInRoles, SharesClustersAndLaunches) {
 INSTANTIATE_TEST_SUITE_P(Blocks, MixedTilesInRoles, testing::Bool(),
                          [](const auto& given) { return given.param ? "two" : "one"; });
 
-/// Half of the tiles are dense at 25 % zeros, and a tenth at 45 %. Five stages fit where each has room for one
-/// block, as the space knows.
+/// Half of the tiles are dense at 25 % zeros, and a tenth at 45 %. Five stages fit where each has room for
+/// one block, as the space knows.
 TEST(MixedTilesOnTensorCores, WeightsSayHowManyBlocksAnIterationTakes) {
   const auto of_zeros = [](double sparsity) {
     const SpaceProblem problem = mixed_problem(1280, 1280, 256, DType::f16, sparsity);
     const Target target = target_named("sm_90a");
     const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
     const Schedule s = v_n_m(problem.algorithm, weights, target);
-    const KnobValues point{{"tile_m", 128},   {"tile_n", 256},         {"tile_k", 64},
-                     {"stages", 5},     {"instruction", wgmma_number},      {"warp_m", 64},
-                     {"warp_n", 256},   {"producers", 4},        {"producer_registers", 88},
-                     {"consumer_registers", 208}, {"groups", 1}, {"line", 32},
-                     {"blocks", 132}};
+    const KnobValues point{{"tile_m", 128},
+                           {"tile_n", 256},
+                           {"tile_k", 64},
+                           {"stages", 5},
+                           {"instruction", wgmma_number},
+                           {"warp_m", 64},
+                           {"warp_n", 256},
+                           {"producers", 4},
+                           {"producer_registers", 88},
+                           {"consumer_registers", 208},
+                           {"groups", 1},
+                           {"line", 32},
+                           {"blocks", 132}};
     const Space space = space_of("v_n_m", problem, target);
-    const bool fits = std::ranges::all_of(space.constraints(), [&](const Constraint& each) { return holds(each, point); });
+    const bool fits =
+        std::ranges::all_of(space.constraints(), [&](const Constraint& each) { return holds(each, point); });
     return std::pair(takes_two(s), fits);
   };
   EXPECT_EQ(of_zeros(0.25), std::pair(true, false));
@@ -209,11 +218,13 @@ TEST(MixedTilesOnTensorCores, Convolutions) {
   images.pad = {1, 1};
   images.layout = ImageLayout::chwn;
   const Format format = mixed_format(32);
-  WeightMatrix weights = mixed_of_tiles(70, 180, 32);
-  weights.shape = {70, 20, 3, 3};
-  for (const char* target : {"sm_80", "sm_90a"})
-    expect_exact(v_n_m(convolution_algorithm(images, DType::f16), packed(weights, format),
-                       target_named(target), {.tile_n = 64}));
+  for (WeightMatrix weights :
+       {mixed_of_tiles(70, 180, 32), mostly_dense_of_tiles({70, 180}, 32, DType::f16)}) {
+    weights.shape = {70, 20, 3, 3};
+    for (const char* target : {"sm_80", "sm_90a"})
+      expect_exact(v_n_m(convolution_algorithm(images, DType::f16), packed(weights, format),
+                         target_named(target), {.tile_n = 64}));
+  }
 }
 
 /// X [n, k] as it lies where its rows are whole runs, and turned first where they are not.
@@ -228,6 +239,11 @@ TEST(MixedTilesOnTensorCores, LinearLayers) {
       EXPECT_EQ(s.cpp().find("transpose(\"B\")") == std::string::npos, depth % 8 == 0) << s.cpp();
       expect_exact(s);
     }
+    const auto dense = packed(mostly_dense_of_tiles({330, depth}, 64, DType::f16), mixed_format(64));
+    const Schedule two = v_n_m(spmm_algorithm(330, depth, Extent(136), DType::f16, {}, ProductLayout::nk),
+                               dense, target_named("sm_90a"), {.tile_n = 128, .blocks = 3});
+    EXPECT_TRUE(takes_two(two)) << two.cpp();
+    expect_exact(two);
   }
 }
 

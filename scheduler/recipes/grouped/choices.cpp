@@ -375,7 +375,7 @@ class Choices {
                    v("warp_n"),
                    element_bytes_,
                    promotes_ ? 0 < v("promote") : Expr(),
-                   is_mixed_ && takes_two_blocks(weights_.values, weights_.rows, weights_.columns)
+                   is_mixed_&& takes_two_blocks(weights_.values, weights_.rows, weights_.columns)
                        ? 0 < v("producers")
                        : Expr()};
 };

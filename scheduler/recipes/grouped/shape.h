@@ -21,9 +21,9 @@ inline constexpr std::int64_t most_sums = 32'768;
 /// rows and more of a warpgroup there is no room for all.
 inline constexpr std::int64_t columns_promoted = 128;
 
-/// Whether iterations of warps with roles take two blocks of mixed that keep all: where a quarter of the tiles
-/// does, of which the others store half. With fewer of them it pays less than the stage that its room takes
-/// (docs/measurements/two_of_four.md).
+/// Whether iterations of warps with roles take two blocks of mixed that keep all: where a quarter of the
+/// tiles does, of which the others store half. With fewer of them it pays less than the stage that its room
+/// takes (docs/measurements/two_of_four.md).
 constexpr bool takes_two_blocks(std::int64_t stored, std::int64_t rows, std::int64_t columns) {
   return 8 * stored >= 5 * rows * columns;
 }
