@@ -199,11 +199,12 @@ class Verifier {
     for (const std::string& name : s.coordinates) variables_.erase(name);
     access(s.source, s.source_begin);
     access(s.destination, s.destination_begin);
-    // Copies that run ahead go to several buffers in turn, panels of a CPU beside one another.
+    // Copies that run ahead go to several buffers in turn, each of which may have room for two; panels of a
+    // CPU lie beside one another.
     const std::size_t numbers = s.destination_begin.size() - s.extents.size();
     const bool gathers = !s.coordinates.empty();
     require(gathers ? s.extents.size() == s.coordinates.size()
-                    : s.extents.size() == s.source_begin.size() && numbers <= 1,
+                    : s.extents.size() == s.source_begin.size() && numbers <= 2,
             "a copy of {} has another rank", s.source->name);
     require(s.source->dtype == s.destination->dtype, "a copy of {} changes the element type", s.source->name);
   }

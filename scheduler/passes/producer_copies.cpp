@@ -18,6 +18,8 @@ namespace {
 
 /// Iterations between the load of a number and its use.
 constexpr std::int64_t iterations_ahead = ProducerCopies::turns - 1;
+/// The number of an iteration in its list, and whether it takes two blocks: 1 or 0.
+constexpr const char *number_name = "list.number", *takes_two_name = "list.takes_two";
 
 std::int64_t extent_of(const Expr& extent) {
   const std::int64_t* value = ir::integer_value(extent);
@@ -104,9 +106,16 @@ bool has_bulk_copy(const Ring& ring) {
   return std::ranges::any_of(ring.copies, [](const ir::Copy& copy) { return copy.coordinates.empty(); });
 }
 
-ProducerCopies::ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop, Expr thread,
+ProducerCopies::ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop,
+                               const std::optional<MixedBlocks>& mixed, const BlockList& list, Expr thread,
                                std::int64_t threads, ir::BufferRef full)
-    : program_(program), loop_(loop), thread_(std::move(thread)), threads_(threads), full_(std::move(full)) {
+    : program_(program),
+      loop_(loop),
+      mixed_(mixed),
+      list_(list.named()),
+      thread_(std::move(thread)),
+      threads_(threads),
+      full_(std::move(full)) {
   for (const ir::Copy& copy : ring.copies) {
     if (is_by_elements(copy)) {
       elements_.emplace_back(copy, loop_, threads_ / lanes_of_warp);
@@ -157,8 +166,8 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
 
 /// Slots that a block does not have are read by nobody: threads whose rows or runs these are have nothing to
 /// do. Where only some rows of a thread were such, zeros are copied as elsewhere.
-void ProducerCopies::take_slots_of_block(Gathered& gather) {
-  if (!gather.copy.inside.defined()) return;
+void ProducerCopies::take_slots_of_block(Gathered& gather) const {
+  if (!mixed_ || !gather.copy.inside.defined()) return;
   std::vector<Expr> conditions = ir::conjuncts_of(gather.copy.inside);
   const auto found = std::ranges::find_if(
       conditions, [](const Expr& condition) { return bound_of_slots(condition) != nullptr; });
@@ -168,13 +177,15 @@ void ProducerCopies::take_slots_of_block(Gathered& gather) {
   const std::int64_t* slots = ir::integer_value(bound.arguments.back());
   const bool by_rows = ir::same(slot, ir::variable(gather.copy.coordinates.front()));
   if (slots == nullptr || (by_rows && *slots / 2 % gather.rows != 0)) return;
-  gather.first_of_pairs = bound.arguments[1];
-  gather.known_first = ir::make_buffer(gather.copy.destination->name + ".first", DType::i32,
-                                       ir::Scope::registers, ir::Access::read_write, {});
   std::vector<Expr> arguments = bound.arguments;
-  arguments[1] = ir::load(gather.known_first, {});
-  (by_rows ? gather.has_rows : gather.has_run) =
-      slot < ir::call(bound.instruction, bound.dtype, std::move(arguments));
+  arguments[1] = list_.first;
+  Expr present = ir::call(bound.instruction, bound.dtype, std::move(arguments));
+  if (takes_two()) {
+    gather.half = *slots / 2;
+    gather.slot = slot;
+    present = present + ir::variable(takes_two_name) * gather.half;
+  }
+  (by_rows ? gather.has_rows : gather.has_run) = slot < present;
   conditions.erase(found);
   gather.copy.inside = conditions.empty() ? Expr() : ir::all_of(conditions);
 }
@@ -185,17 +196,53 @@ Expr ProducerCopies::row_of(const Gathered& gather, const Expr& round) const {
   return producer_number() / lanes * gather.rows + round;
 }
 
-/// Lanes beyond the rows load one that another lane has loaded too.
-Expr ProducerCopies::number_of(const Gathered& gather, const Expr& iteration) const {
+/// Where a thread copies one of its runs, or in the first round, all of them.
+ir::Substitution ProducerCopies::place_of_run(const Gathered& gather, const Expr& round,
+                                              std::int64_t part) const {
+  const ir::Copy& copy = gather.copy;
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
-  const Expr own = producer_number() % lanes % gather.rows;
-  return ir::substitute(gather.data,
-                        {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
+  ir::Substitution place{{copy.coordinates.front(), row_of(gather, round)}};
+  Expr rest = producer_number() % lanes + part * lanes;
+  for (std::size_t i = copy.coordinates.size(); i-- > 1;) {
+    const bool last = i + 1 == copy.coordinates.size();
+    const std::int64_t extent = extent_of(copy.extents[i]) / (last ? gather.length : 1);
+    const Expr own = extent == 1 ? 0 : i == 1 ? rest : rest % extent;
+    place[copy.coordinates[i]] = last ? own * gather.length : own;
+    rest = rest / extent;
+  }
+  return place;
 }
 
-Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& iteration) const {
-  return ir::if_then(iteration < loop_.begin + loop_.extent,
-                     ir::store(gather.loaded, {turn}, number_of(gather, iteration)));
+/// Whether what the thread copies is of the second of two blocks: 1 or 0.
+Expr ProducerCopies::second_block(const Gathered& gather) const {
+  return ir::substitute(gather.slot, place_of_run(gather, 0, 0)) / gather.half;
+}
+
+/// Lanes beyond the rows load one that another lane has loaded too.
+Expr ProducerCopies::number_of(const Gathered& gather, const Expr& block, const Expr& takes_two) const {
+  const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
+  const Expr own = producer_number() % lanes % gather.rows;
+  return ir::substitute(
+      gather.data, {{gather.copy.coordinates.front(), row_of(gather, own)},
+                    {loop_.name, gather.slot.defined() ? block + takes_two * second_block(gather) : block}});
+}
+
+Expr ProducerCopies::counter() const {
+  return ir::variable(takes_two() ? number_name : loop_.name);
+}
+
+Expr ProducerCopies::first() const {
+  return takes_two() ? Expr(0) : list_.begin;
+}
+
+Expr ProducerCopies::end() const {
+  return first() + list_.iterations();
+}
+
+Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& count) const {
+  const Expr number = takes_two() ? number_of(gather, list_.block(count), list_.takes_two(count))
+                                  : number_of(gather, count, 0);
+  return ir::if_then(count < end(), ir::store(gather.loaded, {turn}, number));
 }
 
 /// Whether all rows of a thread are inside, asked without looking at each of them where that can be: for the
@@ -219,6 +266,15 @@ Expr ProducerCopies::holds_for_all_rows(const Gathered& gather, const Place& at,
   return all;
 }
 
+/// Slots of the second of two blocks are counted from its own first one where they are read.
+void ProducerCopies::shift_second(const Gathered& gather, ir::Substitution& place) const {
+  for (auto name = gather.copy.coordinates.rbegin(); name != gather.copy.coordinates.rend(); ++name) {
+    if (!ir::uses(gather.slot, *name)) continue;
+    place[*name] = place[*name] - ir::variable(takes_two_name) * (second_block(gather) * gather.half);
+    return;
+  }
+}
+
 Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const Expr& turn) const {
   const ir::Copy& copy = gather.copy;
   const std::string name = copy.destination->name + ".round";
@@ -227,33 +283,28 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
   std::vector<Stmt> runs, whole_runs;
   Expr whole = ir::boolean(true);
   for (std::int64_t part = 0; part < gather.runs / lanes; ++part) {
-    ir::Substitution place{{copy.coordinates.front(), row_of(gather, round)}};
-    Expr rest = producer_number() % lanes + part * lanes;
-    for (std::size_t i = copy.coordinates.size(); i-- > 1;) {
-      const bool last = i + 1 == copy.coordinates.size();
-      const std::int64_t extent = extent_of(copy.extents[i]) / (last ? gather.length : 1);
-      const Expr own = extent == 1 ? 0 : i == 1 ? rest : rest % extent;
-      place[copy.coordinates[i]] = last ? own * gather.length : own;
-      rest = rest / extent;
-    }
+    const ir::Substitution place = place_of_run(gather, round, part);
+    ir::Substitution in_source = place;
+    if (gather.slot.defined()) shift_second(gather, in_source);
     const auto at = [&](const Expr& e) {
       const Expr known = gather.data.defined()
                              ? with_number(e, gather.data,
                                            gather.one_number ? ir::load(gather.loaded, {turn})
                                                              : ir::load(gather.chosen, {round}))
                              : e;
-      return ir::substitute(known, place);
+      return ir::substitute(known, in_source);
     };
+    const auto in_tile = [&](const Expr& e) { return ir::substitute(e, place); };
     ir::Copy run = copy;
     std::ranges::transform(copy.source_begin, run.source_begin.begin(), at);
-    std::ranges::transform(copy.destination_begin, run.destination_begin.begin(), at);
+    std::ranges::transform(copy.destination_begin, run.destination_begin.begin(), in_tile);
     run.destination_begin.front() = slot;
     run.inside = copy.inside.defined() ? at(copy.inside) : Expr();
     run.extents = {gather.length};
     run.coordinates = {copy.destination->name + ".place"};
     run.of_one_thread = true;
     const auto where_read = [&](const ir::Copy& each) {
-      return gather.has_run.defined() ? ir::if_then(at(gather.has_run), ir::copy(each)) : ir::copy(each);
+      return gather.has_run.defined() ? ir::if_then(in_tile(gather.has_run), ir::copy(each)) : ir::copy(each);
     };
     runs.push_back(where_read(run));
     if (copy.inside.defined()) whole = whole && holds_for_all_rows(gather, at, name);
@@ -301,25 +352,43 @@ Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
   return ir::execute(to_cluster ? "bulk_copy_to_cluster" : "bulk_copy", std::move(operands));
 }
 
+/// A block, and the second one where there are two of them; what says which slots are kept is left out then.
+Stmt ProducerCopies::blocks_copied(const ir::Copy& copy, const Expr& slot) const {
+  if (!takes_two()) return bulk(copy, slot);
+  const Expr are_two = 0 < ir::variable(takes_two_name);
+  if (copy.destination != mixed_->values) return ir::if_then(are_two, {}, bulk(copy, slot));
+  ir::Copy second = copy;
+  second.destination_begin[1] = 1;
+  for (Expr& index : second.source_begin)
+    index = ir::substitute(index, {{loop_.name, ir::variable(loop_.name) + 1}});
+  return ir::block({bulk(copy, slot), ir::if_then(are_two, bulk(second, slot))});
+}
+
 Stmt ProducerCopies::announced(const Expr& slot) const {
-  std::vector<Stmt> statements{ir::execute("mbarrier_expect", {ir::load(full_, {slot}), bulk_bytes_})};
+  Expr bytes = bulk_bytes_;
+  if (takes_two()) {
+    const auto values = std::ranges::find(blocks_, mixed_->values, &ir::Copy::destination);
+    bytes = ir::select(0 < ir::variable(takes_two_name), 2 * bytes_of(*values), bytes);
+  }
+  std::vector<Stmt> statements{ir::execute("mbarrier_expect", {ir::load(full_, {slot}), bytes})};
   for (const ir::Copy& copy : blocks_)
-    if (!ir::is_awaited(program_, *copy.source)) statements.push_back(bulk(copy, slot));
+    if (!ir::is_awaited(program_, *copy.source)) statements.push_back(blocks_copied(copy, slot));
   return ir::block(std::move(statements));
 }
 
 Stmt ProducerCopies::ask_early(std::int64_t buffers, const std::function<Expr(const Expr&)>& at,
-                               const Expr& begin, const Expr& extent) const {
+                               const BlockList& list) const {
   const bool has_weights = std::ranges::any_of(
       blocks_, [&](const ir::Copy& copy) { return !ir::is_awaited(program_, *copy.source); });
   // A warp waits for elements before it begins what it copies next.
   if ((!program_.overlap && elements_.empty()) || !has_weights) return {};
   std::vector<Stmt> iterations;
   for (std::int64_t i = 0; i < buffers; ++i) {
-    const Stmt one = ir::substitute(announced(i), {{loop_.name, begin + i}});
-    iterations.push_back(ir::if_then(
-        i < extent,
-        ir::rewrite<ir::Variable>(one, [&](const ir::Variable&, const Expr& e) { return at(e); })));
+    const Stmt one = ir::substitute(announced(i), {{loop_.name, list.block(i)}});
+    const Stmt here = ir::rewrite<ir::Variable>(one, [&](const ir::Variable& variable, const Expr& e) {
+      return variable.name == takes_two_name ? list.takes_two(i) : at(e);
+    });
+    iterations.push_back(ir::if_then(i < list.iterations(), here));
   }
   return ir::if_then(ir::equal(producer_number(), 0), ir::block(std::move(iterations)));
 }
@@ -330,7 +399,7 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
     std::vector<Stmt> begun{is_asked.defined() ? ir::if_then(is_asked, {}, announced(slot))
                                                : announced(slot)};
     for (const ir::Copy& copy : blocks_)
-      if (ir::is_awaited(program_, *copy.source)) begun.push_back(bulk(copy, slot));
+      if (ir::is_awaited(program_, *copy.source)) begun.push_back(blocks_copied(copy, slot));
     const Expr number = elements_.empty() ? producer_number() : producer_number() % lanes_of_warp;
     statements.push_back(ir::if_then(ir::equal(number, 0), ir::block(std::move(begun))));
   }
@@ -348,35 +417,27 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn, const Expr
   return ir::block(std::move(statements));
 }
 
-Stmt ProducerCopies::at_begin_of_list() const {
-  std::vector<Stmt> statements;
-  for (const Gathered& gather : gathers_) {
-    if (gather.known_first != nullptr)
-      statements.push_back(ir::store(gather.known_first, {}, gather.first_of_pairs));
-  }
-  return ir::block(std::move(statements));
-}
-
 Stmt ProducerCopies::before_first_iteration(const Expr& before) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(load_number(gather, i, loop_.begin + i));
+      statements.push_back(load_number(gather, i, first() + i));
   }
   for (const ElementGather& gather : elements_) statements.push_back(gather.load_first_numbers(before));
   return ir::block(std::move(statements));
 }
 
-Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, const Expr& begin,
-                                 const Expr& extent, const Expr& before) const {
+Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, const BlockList& list,
+                                 const Expr& before) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(
-          ir::if_then(i < extent, ir::store(gather.coming, {i}, at(number_of(gather, begin + i)))));
+      statements.push_back(ir::if_then(
+          i < list.iterations(),
+          ir::store(gather.coming, {i}, at(number_of(gather, list.block(i), list.takes_two(i))))));
   }
   for (const ElementGather& gather : elements_)
-    statements.push_back(gather.load_coming(at, begin, extent, before));
+    statements.push_back(gather.load_coming(at, list.begin, list.extent, before));
   return ir::block(std::move(statements));
 }
 
@@ -390,12 +451,21 @@ Stmt ProducerCopies::take_coming() const {
   return ir::block(std::move(statements));
 }
 
+Stmt ProducerCopies::in_iteration(const Expr& number, const Stmt& body) const {
+  Stmt own = body;
+  if (takes_two())
+    own = ir::let(loop_.name, list_.block(counter()),
+                  ir::let(takes_two_name, list_.takes_two(counter()), body));
+  return ir::let(takes_two() ? number_name : loop_.name, first() + number,
+                 ir::if_then(counter() < end(), own));
+}
+
 Stmt ProducerCopies::load_ahead(const Expr& turn) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
     if (gather.data.defined())
-      statements.push_back(load_number(gather, (turn + iterations_ahead) % turns,
-                                       ir::variable(loop_.name) + iterations_ahead));
+      statements.push_back(
+          load_number(gather, (turn + iterations_ahead) % turns, counter() + iterations_ahead));
   }
   for (const ElementGather& gather : elements_) statements.push_back(gather.load_ahead());
   return ir::block(std::move(statements));
@@ -404,8 +474,7 @@ Stmt ProducerCopies::load_ahead(const Expr& turn) const {
 Stmt ProducerCopies::around(const Stmt& body) const {
   Stmt result = body;
   for (const Gathered& gather : gathers_) {
-    for (const ir::BufferRef& buffer :
-         {gather.loaded, gather.coming, gather.whole, gather.chosen, gather.known_first}) {
+    for (const ir::BufferRef& buffer : {gather.loaded, gather.coming, gather.whole, gather.chosen}) {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }

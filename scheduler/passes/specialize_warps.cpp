@@ -10,6 +10,7 @@
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/producer_copies.h>
 #include <weft/scheduler/passes/ring.h>
+#include <weft/scheduler/passes/two_blocks.h>
 
 #include <algorithm>
 #include <optional>
@@ -67,19 +68,19 @@ std::optional<TileLoop> tile_loop_of(const ir::For& loop, bool is_early) {
 /// the tiles before are copied. To wait for two loads at each tile would leave nothing under way.
 class Lists {
  public:
-  explicit Lists(const TileLoop& tiles) : tiles_(tiles) {}
+  Lists(const TileLoop& tiles, const std::optional<MixedBlocks>& mixed) : tiles_(tiles), mixed_(mixed) {
+    add("list.begin", tiles.ring->begin);
+    add("list.extent", tiles.ring->extent);
+    if (mixed && mixed->takes_two()) add("list.first", mixed->first);
+  }
 
-  Expr begin(int tile) const { return ir::load(begin_, {tile}); }
-  Expr extent(int tile) const { return ir::load(extent_, {tile}); }
+  BlockList list(int tile) const {
+    const auto number = [&](std::size_t i) { return ir::load(numbers_[i].registers, {tile}); };
+    const Expr first = numbers_.size() > 2 ? number(2) : mixed_ ? mixed_->first : Expr();
+    return BlockList::of(mixed_, number(0), number(1), first);
+  }
   /// Whether the loop has that iteration.
   Expr exists(const Expr& iteration) const { return iteration < tiles_.loop->begin + tiles_.loop->extent; }
-  /// The ring's loop of this tile.
-  ir::For ring() const {
-    ir::For own = *tiles_.ring;
-    own.begin = begin(0);
-    own.extent = extent(0);
-    return own;
-  }
 
   Stmt before_first_tile() const {
     std::vector<Stmt> asked;
@@ -90,27 +91,40 @@ class Lists {
   Stmt next() const {
     std::vector<Stmt> moved;
     for (int tile = 0; tile < ahead; ++tile) {
-      moved.push_back(ir::store(begin_, {tile}, begin(tile + 1)));
-      moved.push_back(ir::store(extent_, {tile}, extent(tile + 1)));
+      for (const Number& each : numbers_)
+        moved.push_back(ir::store(each.registers, {tile}, ir::load(each.registers, {tile + 1})));
     }
     moved.push_back(ask(ahead, ir::variable(tiles_.loop->name) + ahead));
     return ir::block(std::move(moved));
   }
-  Stmt around(const Stmt& body) const { return ir::allocate(begin_, ir::allocate(extent_, body)); }
+  Stmt around(Stmt body) const {
+    for (auto each = numbers_.rbegin(); each != numbers_.rend(); ++each)
+      body = ir::allocate(each->registers, body);
+    return body;
+  }
 
  private:
-  static ir::BufferRef registers(const char* name) {
-    return ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write, {ahead + 1});
+  /// What a list is known by, of this tile and of those that come.
+  struct Number {
+    ir::BufferRef registers;
+    Expr value;
+  };
+  void add(const char* name, const Expr& value) {
+    numbers_.push_back(
+        {ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write, {ahead + 1}),
+         value});
   }
   Stmt ask(int tile, const Expr& iteration) const {
-    return ir::if_then(exists(iteration),
-                       ir::block({ir::store(begin_, {tile}, tiles_.at(tiles_.ring->begin, iteration)),
-                                  ir::store(extent_, {tile}, tiles_.at(tiles_.ring->extent, iteration))}));
+    std::vector<Stmt> stores;
+    for (const Number& each : numbers_)
+      stores.push_back(ir::store(each.registers, {tile}, tiles_.at(each.value, iteration)));
+    return ir::if_then(exists(iteration), ir::block(std::move(stores)));
   }
 
   static constexpr int ahead = 2;
   const TileLoop& tiles_;
-  ir::BufferRef begin_ = registers("list.begin"), extent_ = registers("list.extent");
+  const std::optional<MixedBlocks>& mixed_;
+  std::vector<Number> numbers_;
 };
 
 /// The program of each role. Iterations of the ring's loop are counted through all tiles of a block: number t
@@ -132,6 +146,7 @@ class Roles {
     const auto loops = ring_loops(body);
     internal_check(loops.size() == 1, "warps have roles in a program without one ring of copies");
     rest_ = ring_of(loops.front()->body, ring_);
+    mixed_ = mixed_blocks_of(*loops.front());
     const auto barriers = [&](const char* name) {
       return ir::make_buffer(name, DType::i64, ir::Scope::shared, ir::Access::read_write, {ring_.buffers});
     };
@@ -248,7 +263,13 @@ class Roles {
         return ir::tensor_operation(std::move(changed));
       });
     };
-    const Stmt compute = with_pending(with_slot(rest_, ring_, slot()), 1);
+    const auto iteration = [&](const Stmt& of_blocks, const Stmt& release) {
+      const Stmt compute = with_pending(with_slot(of_blocks, ring_, slot()), 1);
+      return ir::block(
+          {with_turn(ir::block(
+               {ir::execute("mbarrier_wait", {ir::load(full_, {slot()}), phase()}), compute, release})),
+           next_turn()});
+    };
     const Stmt finish = with_pending(with_slot(rest_, ring_, 0), -1);
     const Expr turn = ir::load(turn_, {});
     const Expr before = (turn + (ring_.buffers - 1)) % ring_.buffers;
@@ -256,58 +277,22 @@ class Roles {
     const Stmt release = overlaps ? ir::if_then(is_first, {}, released(before))
                                   : ir::block({loads_are_done(), released(slot())});
     ir::For changed = loop;
-    changed.body =
-        ir::block({with_turn(ir::block({ir::execute("mbarrier_wait", {ir::load(full_, {slot()}), phase()}),
-                                        compute, release})),
-                   next_turn()});
-    if (!overlaps) return ir::for_loop(std::move(changed));
-    const Stmt last = ir::if_then(0 < loop.extent, released(before));
-    if (!has_codes) return ir::block({ir::for_loop(std::move(changed)), finish, last});
-    // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
-    // there are would give them behind it.
-    if (const Expr first = first_of_pairs(changed); first.defined()) {
-      const auto [keeping_first, of_pairs] = cut_at(changed, first);
+    changed.body = iteration(rest_, release);
+    const Stmt last = overlaps ? ir::if_then(0 < loop.extent, released(before)) : Stmt();
+    const bool takes_two = mixed_ && mixed_->takes_two();
+    if (mixed_ && (overlaps || takes_two)) {
+      const auto [keeping_first, of_pairs] = cut_at(changed, mixed_->first);
+      const Stmt those = takes_two ? in_twos(keeping_first, iteration(of_two_blocks(rest_, *mixed_), release))
+                                   : in_pairs(keeping_first);
+      if (!overlaps) return ir::block({those, ir::for_loop(of_pairs)});
+      // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
+      // there are would give them behind it.
       const Stmt wait = of_kind(finish, false);
-      return ir::block({wait, in_pairs(keeping_first), wait, in_pairs(of_pairs), wait, last});
+      return ir::block({wait, those, wait, in_pairs(of_pairs), wait, last});
     }
+    if (!overlaps) return ir::for_loop(std::move(changed));
+    if (!has_codes) return ir::block({ir::for_loop(std::move(changed)), finish, last});
     return ir::block({finish, in_pairs(changed), finish, last});
-  }
-
-  /// Of a loop over blocks, of which those before some number keep their first slots, that number; undefined
-  /// where there are none.
-  static Expr first_of_pairs(const ir::For& loop) {
-    Expr first;
-    ir::each<ir::Call>(loop.body, [&](const ir::Call& call) {
-      if (call.instruction != kept_slot_behind) return;
-      const auto* block = call.arguments[2].as<ir::Variable>();
-      if (block != nullptr && block->name == loop.name && !ir::uses(call.arguments[3], loop.name))
-        first = call.arguments[3];
-    });
-    return first;
-  }
-
-  /// What is computed of a block of which that is known.
-  static Stmt of_kind(const Stmt& stmt, bool keeps_first) {
-    return ir::rewrite<ir::Call>(stmt, [&](const ir::Call& call, const Expr& e) {
-      if (call.instruction != kept_slot_behind) return e;
-      std::vector<Expr> arguments = call.arguments;
-      arguments[2] = 0;
-      arguments[3] = keeps_first ? 1 : 0;
-      return ir::call(call.instruction, call.dtype, std::move(arguments));
-    });
-  }
-
-  /// The loop in two, in each of which all blocks are of one kind: no instruction that goes on by itself
-  /// stands behind a condition then.
-  static std::pair<ir::For, ir::For> cut_at(const ir::For& loop, const Expr& first) {
-    ir::For keeping_first = loop, of_pairs = loop;
-    keeping_first.body = of_kind(loop.body, true);
-    of_pairs.body = of_kind(loop.body, false);
-    const Expr end = loop.begin + loop.extent;
-    of_pairs.begin = ir::minimum(ir::maximum(first, loop.begin), end);
-    of_pairs.extent = end - of_pairs.begin;
-    keeping_first.extent = of_pairs.begin - loop.begin;
-    return {std::move(keeping_first), std::move(of_pairs)};
   }
 
   /// Whether what the operation sums to is allocated inside.
@@ -361,27 +346,31 @@ class Roles {
   }
 
   Stmt produce(const ir::For& loop) const {
-    const ProducerCopies copies(program_, ring_, loop, thread() - consumers_, producers_, full_);
+    const BlockList list = BlockList::of(mixed_, loop.begin, loop.extent, mixed_ ? mixed_->first : Expr());
+    const ProducerCopies copies(program_, ring_, loop, mixed_, list, thread() - consumers_, producers_,
+                                full_);
     const auto same = [](const Expr& expr) { return expr; };
-    const Stmt early =
-        loops_around_ == 0 ? copies.ask_early(ring_.buffers, same, loop.begin, loop.extent) : Stmt();
+    const Stmt early = loops_around_ == 0 ? copies.ask_early(ring_.buffers, same, list) : Stmt();
     const Expr asked = early.defined() ? ir::integer(ring_.buffers) : Expr();
-    return copies.around(ir::block(
-        {early, copies.before_first_iteration(ir::load(turn_, {})), iterations(loop, copies, asked)}));
+    const Stmt copied =
+        ir::block({copies.before_first_iteration(ir::load(turn_, {})), iterations(loop, copies, asked)});
+    return copies.around(ir::block({early, list.with_names(copied)}));
   }
 
   /// The first numbers of a list are loaded one tile ahead too, and so where it begins two.
   Stmt produce(const TileLoop& tiles) const {
-    const Lists lists(tiles);
-    const ir::For own = lists.ring();
-    const ProducerCopies copies(program_, ring_, own, thread() - consumers_, producers_, full_);
+    const Lists lists(tiles, mixed_);
+    const BlockList list = lists.list(0), next = lists.list(1);
+    ir::For own = *tiles.ring;
+    own.begin = list.begin;
+    own.extent = list.extent;
+    const ProducerCopies copies(program_, ring_, own, mixed_, list, thread() - consumers_, producers_, full_);
     const auto first_numbers = [&](const Expr& iteration, const Expr& before) {
       const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
-      return ir::if_then(lists.exists(iteration),
-                         copies.load_coming(at, lists.begin(1), lists.extent(1), before));
+      return ir::if_then(lists.exists(iteration), copies.load_coming(at, next, before));
     };
     const auto at_first = [&](const Expr& expr) { return tiles.at(expr, tiles.loop->begin); };
-    Stmt early = copies.ask_early(ring_.buffers, at_first, lists.begin(1), lists.extent(1));
+    Stmt early = copies.ask_early(ring_.buffers, at_first, next);
     const auto asked =
         ir::make_buffer("producer.asked", DType::i32, ir::Scope::registers, ir::Access::read_write, {});
     const Expr first_asked = early.defined() ? ir::load(asked, {}) : Expr();
@@ -390,8 +379,8 @@ class Roles {
           {ir::store(asked, {}, 0),
            ir::if_then(
                lists.exists(tiles.loop->begin),
-               ir::block({ir::store(asked, {}, ir::minimum(lists.extent(1), ring_.buffers)), early}))});
-    Stmt copied = iterations(own, copies, first_asked);
+               ir::block({ir::store(asked, {}, ir::minimum(next.iterations(), ring_.buffers)), early}))});
+    Stmt copied = list.with_names(iterations(own, copies, first_asked));
     for (auto let = tiles.lets.rbegin(); let != tiles.lets.rend(); ++let)
       copied = ir::let((*let)->name, (*let)->value, copied);
     ir::For changed = *tiles.loop;
@@ -422,8 +411,7 @@ class Roles {
                               copies.of_iteration(slot(), 0, asked.defined() ? turn < asked : Expr())}))});
     body = ir::if_then(own < loop.extent, ir::let(loop.name, loop.begin + own, body));
     return ir::block(
-        {copies.at_begin_of_list(),
-         ir::for_range(turns, ir::ceil_divide(loop.extent, warps), LoopKind::serial, loop.step, body),
+        {ir::for_range(turns, ir::ceil_divide(loop.extent, warps), LoopKind::serial, loop.step, body),
          ir::store(turn_, {}, ir::load(turn_, {}) + loop.extent)});
   }
 
@@ -432,16 +420,14 @@ class Roles {
     const Expr is_asked = asked.defined() ? ir::load(turn_, {}) < asked : Expr();
     const Expr turn = ir::variable(loop.name + ".turn"), turns = ir::variable(loop.name + ".turns");
     const Expr count = ProducerCopies::turns;
-    Stmt body = ir::block(
+    const Stmt body = ir::block(
         {copies.load_ahead(turn),
          with_turn(ir::block({ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % 2}),
                               copies.of_iteration(slot(), turn, is_asked)})),
          next_turn()});
-    body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
-    body = ir::let(loop.name, loop.begin + (turns * count + turn), body);
-    body = ir::for_range(turn, count, LoopKind::unrolled, loop.step, body);
-    return ir::block({copies.at_begin_of_list(), ir::for_range(turns, ir::ceil_divide(loop.extent, count),
-                                                               LoopKind::serial, loop.step, body)});
+    return ir::for_range(turns, ir::ceil_divide(copies.iterations(), count), LoopKind::serial, loop.step,
+                         ir::for_range(turn, count, LoopKind::unrolled, loop.step,
+                                       copies.in_iteration(turns * count + turn, body)));
   }
 
   const ir::Program& program_;
@@ -450,6 +436,7 @@ class Roles {
   std::int64_t consumers_, producers_;
   Ring ring_;
   Stmt rest_;
+  std::optional<MixedBlocks> mixed_;
   int loops_around_ = 0;  ///< those between the role's program and what is looked at
   ir::BufferRef full_, empty_, turn_;
 };

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/roles.h>
+#include <weft/scheduler/passes/two_blocks.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace weft::steps {
 namespace {
@@ -53,7 +55,12 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
   ir::Program result = program;
   result.roles = roles;
   if (auto refused = lost_roles(result, context)) return *refused;
-  return result;
+  if (arguments.number("blocks") == 1) return result;
+  if (auto roomy = passes::with_room_for_two_blocks(std::move(result))) return *std::move(roomy);
+  return Reason{12,
+                "a loop without two blocks that an iteration could take",
+                "blocks = 1, or leave it out; or weights in formats::mixed()",
+                {}};
 }
 
 constexpr Parameter producers = [] {
@@ -70,7 +77,9 @@ constexpr Parameter parameters[]{
     producers,
     registers("producer_registers", "40",
               "registers of a thread that copies: a multiple of 8 from 24, or 0 for as they come"),
-    registers("consumer_registers", "232", "registers of one that computes, likewise")};
+    registers("consumer_registers", "232", "registers of one that computes, likewise"),
+    optional_number("blocks", "2",
+                    "blocks of mixed that keep all of their columns an iteration takes: 1 or 2", 12, 2, 1)};
 constexpr Precondition preconditions[]{
     {1, "the target is sm_90 or newer; sm_90a, where registers are set"},
     {2, "one loop has staged copies that run ahead"},
@@ -90,7 +99,10 @@ constexpr Precondition preconditions[]{
     {10,
      "consumers get no more registers than there are: those that every thread of the block begins with, "
      "and those that producers give up of theirs, or they would wait for ever"},
-    {11, "no sum is split between blocks that go through tiles, but for .persist(…, deal = …)"}};
+    {11, "no sum is split between blocks that go through tiles, but for .persist(…, deal = …)"},
+    {12,
+     "two blocks an iteration are those of mixed, whose values are staged as they lie; threads copy rows of "
+     "one of them"}};
 
 }  // namespace
 
@@ -102,10 +114,10 @@ constinit const StepKind specialize_warps{
         "ahead as there are buffers; those that compute wait for a buffer to be full, and say when they "
         "have read it. What is staged arrives by one bulk copy a tile, what is stitched row by row, the "
         "numbers of the rows loaded some iterations ahead; where numbers choose elements, as of X [n, k] "
-        "with "
-        "lists of columns, each warp fills buffers of its own element by element. Registers are handed from "
-        "the ones to the "
-        "others. A later step that would break 2 or 6 to 11 is "
+        "with lists of columns, each warp fills buffers of its own element by element. Of blocks that keep "
+        "all of their columns, where others keep two of four, an iteration takes `blocks`, and the tile of "
+        "values has room for so many. Registers are handed from the ones to the others. A later step that "
+        "would break 2 or 6 to 11 is "
         "refused.",
     .parameters = parameters,
     .preconditions = preconditions,

@@ -109,7 +109,7 @@ std::map<std::string, Example> examples() {
   add("persist", std::move(gpu().bind(m, block_y).bind(n, block_x)),
       [](Schedule& s) { s.persist(m, n, blocks = 4); });
   add("specialize_warps", tensorized("sm_90a", "wgmma_m64n64k16"), [](Schedule& s) {
-    s.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232);
+    s.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232, blocks = 1);
   });
   add("multicast", clustered(), [](Schedule& s) { s.multicast("A", "n.outer.inner"); });
   add("resident", std::move(gpu().bind(m, block_x)), [](Schedule& s) { s.resident(blocks = 2); });

@@ -273,6 +273,8 @@ TEST(TensorSteps, RolesRefuseThreads) {
   const Problem two_warps{.warp_columns = 32, .instruction = mma};
   expect_refused(persistent(two_warps), roles(4, 40, 232), 9, "64 threads compute");
   Schedule without_registers = persistent(two_warps);
+  expect_refused(without_registers, {"specialize_warps", {producers = 4, blocks = 2}, {}}, 12,
+                 "a loop without two blocks");
   EXPECT_EQ(without_registers.try_apply(roles()), std::nullopt);
   const Problem four_groups{.columns = Extent(256), .tile_columns = 256};
   expect_refused(persistent(four_groups), roles(4, 40, 232), 10, "registers for 640 threads");

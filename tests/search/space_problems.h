@@ -1,6 +1,7 @@
 // Problems that tests of spaces share.
 #pragma once
 
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/synthetic.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/spaces/problems.h>
@@ -32,6 +33,17 @@ inline SpaceProblem pair_problem(std::int64_t rows, std::int64_t inner, std::int
   WeightMatrix drawn = pair_weights({.rows = rows, .columns = inner, .pattern = pattern, .dtype = dtype});
   return {spmm_algorithm(rows, inner, width, dtype), std::make_shared<const WeightMatrix>(std::move(drawn)),
           pattern.format()};
+}
+
+/// Weights that keep two of four in some tiles of 128 rows.
+inline SpaceProblem mixed_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
+                                  DType dtype = DType::f16, double sparsity = 0.3) {
+  SpaceProblem problem = unstructured_problem(rows, inner, width, dtype);
+  const WeightMatrix layer = synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0, .dtype = dtype});
+  problem.format = formats::mixed();
+  problem.matrix = std::make_shared<const WeightMatrix>(
+      pruned(layer, choose_weights(layer, problem.format, {.sparsity = sparsity})));
+  return problem;
 }
 
 /// Weights without a pattern for sparse tensor cores.

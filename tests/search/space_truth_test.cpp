@@ -160,6 +160,8 @@ std::vector<Case> cases() {
     all.push_back({"pairs_128", "v_n_m", pair_problem(256, 1024, 256, {128, 8}), target});
   }
   all.push_back({"pairs_64_odd", "v_n_m", pair_problem(200, 1015, 100, {64, 20}), "sm_90a"});
+  all.push_back({"mixed_tiles", "v_n_m", mixed_problem(256, 512, 256), "sm_90a"});
+  all.push_back({"mixed_tiles_few_dense", "v_n_m", mixed_problem(256, 640, 256, DType::f16, 0.45), "sm_90a"});
   all.push_back({"blocks_odd", "hb_ell", block_problem(201, 150, 100, 4, 0.5), "sm_90a"});
   all.push_back({"blocks_with_entries", "hb_ell", block_problem(200, 300, 260, 0, 0.98), "sm_90a"});
   all.push_back({"fours_of_columns", "v_n_m", quad_problem(200, 300, 100), "sm_90a"});

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/recipes/grouped/choices.h>
+#include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/scheduler/recipes/grouped/measured.h>
 #include <weft/scheduler/recipes/grouped/shape.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
@@ -40,6 +41,7 @@ class Choices {
       : target_(target),
         options_(options),
         pairs_(formats::keeps_two_of_four(problem.format)),
+        is_mixed_(problem.format.name == "mixed"),
         group_(rows_of_group(problem.format)),
         weights_(*problem.matrix),
         columns_(columns_of(problem.algorithm, ordered_product(problem.algorithm))),
@@ -105,6 +107,10 @@ class Choices {
     if (target_.has(Capability::mma_m16n8k16))
       list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, mma_k16,
                    v("instruction"));
+    // Tiles were pruned as wide as the narrowest blocks; wider ones are packed of several.
+    if (is_mixed_)
+      list.at_most("mixed blocks", "columns of a block, the wider of which are 2:4 less often", "columns",
+                   v("tile_k"), places_.front());
     // Tiles of 16 rows have few columns where the product has: two warps, or warps with less to sum.
     const Expr low = pairs_ && group_ > rows_of_warp ? Expr(0) : v("tile_m") < 32;
     if (promotes_)
@@ -277,7 +283,7 @@ class Choices {
     const std::int64_t resident = options_.resident_blocks;
     list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
     const Expr barriers = ir::minimum(v("producers"), 1) * (2 * ir::ceil_divide(v("stages"), 2) * 16);
-    const Summands shared{{"A", tile_.bytes_of_weights() * v("stages")},
+    const Summands shared{{"A", tile_.room_of_weights() * v("stages")},
                           {"B", tile_.bytes_of_dense() * v("stages")},
                           {"lines", tile_.bytes_of_lines(v("line"))},
                           {"barriers", barriers}};
@@ -349,7 +355,8 @@ class Choices {
 
   const Target& target_;
   SpaceOptions options_;
-  bool pairs_;  ///< two of four are kept
+  bool pairs_;     ///< two of four are kept
+  bool is_mixed_;  ///< not in all blocks
   std::int64_t group_;
   const WeightMatrix& weights_;
   Extent columns_;
@@ -367,7 +374,10 @@ class Choices {
                    v("warp_m"),
                    v("warp_n"),
                    element_bytes_,
-                   promotes_ ? 0 < v("promote") : Expr()};
+                   promotes_ ? 0 < v("promote") : Expr(),
+                   is_mixed_&& takes_two_blocks(weights_.values, weights_.rows, weights_.columns)
+                       ? 0 < v("producers")
+                       : Expr()};
 };
 
 }  // namespace

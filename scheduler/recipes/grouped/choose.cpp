@@ -48,12 +48,12 @@ class Numbers {
     chosen.promote = knobs_.promote.value_or(is_float_of_a_byte(weights_.dtype()) ? 1 : 0);
     by_warpgroups() ? cut_for_warpgroups(chosen) : cut_for_warps(chosen);
     refuse_wide_warps(chosen);
+    const bool roles = has_roles();
+    chosen.producers = roles ? knobs_.producers.value_or(warps_of_producer) : 0;
     const Tile<std::int64_t> tile = tile_of(chosen, tiles_);
     chosen.stages = stages_of(tile);
     refuse_long_lines(tile);
     chosen.line = knobs_.line.value_or(line_of(tile, *chosen.stages));
-    const bool roles = has_roles();
-    chosen.producers = roles ? knobs_.producers.value_or(warps_of_producer) : 0;
     // All threads meet where blocks share a sum, each with the registers that it began with.
     const bool hand_over = by_warpgroups() && *chosen.groups <= 1;
     chosen.producer_registers =
@@ -212,7 +212,7 @@ class Numbers {
     if (tile.columns_each == 0) return 0;  // which a step refuses
     const std::int64_t room = target_.shared_bytes_per_block - room_for_barriers -
                               tile.bytes_of_lines(std::min(line, tile.columns_each));
-    return room / tile.bytes_of_stage();
+    return room / tile.room_of_stage();
   }
 
   /// Short lines where long ones would take the room of a stage that is needed.
@@ -240,11 +240,11 @@ class Numbers {
 }  // namespace
 
 grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, const GroupTiles& tiles) {
-  return {tiles.two_of_four,   numbers.instruction == ShflBwInstruction::wgmma,
-          *numbers.tile_m,     *numbers.tile_n,
-          *numbers.tile_k,     *numbers.warp_m,
-          *numbers.warp_n,     tiles.element_bytes,
-          *numbers.promote > 0};
+  return {tiles.two_of_four,    numbers.instruction == ShflBwInstruction::wgmma,
+          *numbers.tile_m,      *numbers.tile_n,
+          *numbers.tile_k,      *numbers.warp_m,
+          *numbers.warp_n,      tiles.element_bytes,
+          *numbers.promote > 0, tiles.takes_two && *numbers.producers > 0};
 }
 
 bool may_gather_elements(const Algorithm& algorithm, const Format& format) {

@@ -158,11 +158,13 @@ class Grouped {
   void part_roles() {
     if (*numbers_.producers == 0) return;
     const std::int64_t own = *numbers_.producer_registers, others = *numbers_.consumer_registers;
-    const Argument warps = producers = *numbers_.producers;
-    if (own == 0 && others == 0)
-      schedule_.specialize_warps(warps);
-    else
-      schedule_.specialize_warps(warps, producer_registers = own, consumer_registers = others);
+    std::vector<Argument> roles{producers = *numbers_.producers};
+    if (own > 0 || others > 0) {
+      roles.push_back(producer_registers = own);
+      roles.push_back(consumer_registers = others);
+    }
+    if (tiles_.takes_two) roles.push_back(weft::blocks = 2);
+    schedule_.apply({"specialize_warps", std::move(roles), {}});
     schedule_.stream_results(output());
   }
 
@@ -230,10 +232,20 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
 
 GroupTiles group_tiles(const SparseTensor& weights) {
   const std::vector<std::int64_t>& shape = weights.array("values").shape();
-  const bool two_of_four =
-      std::ranges::find(weights.levels(), LevelKind::n_of_m, &Level::kind) != weights.levels().end();
+  const auto kept = std::ranges::find(weights.levels(), LevelKind::n_of_m, &Level::kind);
+  const bool two_of_four = kept != weights.levels().end();
   return {shape.at(1), shape.at(2) * (two_of_four ? slots_of_quad / kept_of_quad : 1), two_of_four,
-          static_cast<std::int64_t>(size_of(weights.dtype()))};
+          static_cast<std::int64_t>(size_of(weights.dtype())),
+          two_of_four && !kept->begin.empty() &&
+              takes_two_blocks(weights.array("values"), weights.rows(), weights.columns())};
+}
+
+bool takes_two_blocks(const Array& values, std::int64_t height, std::int64_t width) {
+  const auto bits = [](const auto& value) { return value.bits != 0; };
+  const auto stored = values.dtype() == DType::f16    ? std::ranges::count_if(values.as<f16>(), bits)
+                      : values.dtype() == DType::bf16 ? std::ranges::count_if(values.as<bf16>(), bits)
+                                                      : 0;
+  return grouped::takes_two_blocks(stored, height, width);
 }
 
 bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights,

@@ -17,12 +17,15 @@ struct GroupTiles {
   std::int64_t places = 0;  ///< k: rows of the dense operand that go with a block
   bool two_of_four = false;
   std::int64_t element_bytes = 2;  ///< a value has
+  bool takes_two = false;          ///< whether warps with roles take two of mixed that keep all
 
   /// Values of a row in a block.
   constexpr std::int64_t kept() const { return two_of_four ? places / 2 : places; }
 };
 /// The tiles of weights in one of those formats.
 GroupTiles group_tiles(const SparseTensor& weights);
+/// As takes_two_blocks, of weights with these values, of which any may be +0.
+bool takes_two_blocks(const Array& values, std::int64_t height, std::int64_t width);
 
 /// Whether the target has tensor cores that can multiply such weights. UserError, for the recipe that asks,
 /// where no tensor cores could: for the type of the weights, the rows of their groups, or the algorithm.

@@ -21,6 +21,13 @@ inline constexpr std::int64_t most_sums = 32'768;
 /// rows and more of a warpgroup there is no room for all.
 inline constexpr std::int64_t columns_promoted = 128;
 
+/// Whether iterations of warps with roles take two blocks of mixed that keep all: where a quarter of the
+/// tiles does, of which the others store half. With fewer of them it pays less than the stage that its room
+/// takes (docs/measurements/two_of_four.md).
+constexpr bool takes_two_blocks(std::int64_t stored, std::int64_t rows, std::int64_t columns) {
+  return 8 * stored >= 5 * rows * columns;
+}
+
 template <class Number>
 struct Tile {
   bool two_of_four;                         ///< whether rows keep two of four places
@@ -29,6 +36,8 @@ struct Tile {
   Number rows_each, columns_each;           ///< size of what a warp or warpgroup takes
   std::int64_t element_bytes = 2;           ///< an element of the factors has
   shapes::Condition<Number> promotes = {};  ///< whether sums of a stage are added to others in f32
+  /// Whether a stage has room for two blocks that keep all of their columns, where others keep two of four.
+  shapes::Condition<Number> takes_two = {};
 
   /// Values of a stage. Half of the places of pairs have one, and two bits.
   Number bytes_of_weights() const {
@@ -38,6 +47,13 @@ struct Tile {
   /// Rows of the dense operand of a stage.
   Number bytes_of_dense() const { return places * columns * Number(element_bytes); }
   Number bytes_of_stage() const { return bytes_of_weights() + bytes_of_dense(); }
+  /// What there is room for in a buffer of the weights: values of two blocks are as many as of pairs again.
+  Number room_of_weights() const {
+    if (shapes::is_left_out(takes_two)) return bytes_of_weights();
+    const Number second = rows * places * Number(element_bytes) / Number(2);
+    return bytes_of_weights() + shapes::select(takes_two, second, Number(0));
+  }
+  Number room_of_stage() const { return room_of_weights() + bytes_of_dense(); }
   Number warps() const {
     const Number parts = (rows / rows_each) * (columns / columns_each);
     return parts * shapes::select(by_warpgroups, Number(warps_of_warpgroup), Number(1));

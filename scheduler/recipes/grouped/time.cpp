@@ -44,6 +44,8 @@ struct Cut {
   std::int64_t producers = 0;
   bool persists = false;  ///< a block goes through several tiles
   bool pairs = false;     ///< two of four are kept
+  bool mixed = false;     ///< not in all blocks
+  bool two = false;       ///< whether warps with roles take two of those that keep all
   std::int64_t element_bytes = 2;
   /// Accumulators of a warp or warpgroup: what a read of an operand serves.
   std::int64_t piece_rows = 0, piece_columns = 0;
@@ -57,13 +59,16 @@ struct Cut {
             deep,
             static_cast<double>(piece_rows),
             static_cast<double>(piece_columns),
-            element_bytes};
+            element_bytes,
+            false,
+            takes_two()};
   }
+  bool takes_two() const { return two && producers > 0; }
   /// What a row of the weights has for each place.
   double bytes_of_place() const {
     return grouped::Tile<double>{pairs, warpgroups, 1, 1, 1, 1, 1, element_bytes}.bytes_of_weights();
   }
-  double bytes_of_stage() const { return tile(static_cast<double>(places)).bytes_of_stage(); }
+  double room_of_stage() const { return tile(static_cast<double>(places)).room_of_stage(); }
 };
 
 /// A knob that the point has; 0 says that there is none of what it counts.
@@ -78,6 +83,8 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   const bool may = target.has(Capability::warpgroup_tensor_cores) && usual_rows >= rows_of_warpgroup;
   Cut cut;
   cut.pairs = problem.kept_of > 0;
+  cut.mixed = cut.pairs && problem.of_group == problem.kept_of;
+  cut.two = cut.mixed && grouped::takes_two_blocks(problem.stored, problem.m, problem.k);
   cut.element_bytes = static_cast<std::int64_t>(size_of(problem.dtype));
   cut.warpgroups =
       number_of_knob(point, "instruction", may ? wgmma_number : number_of(ShflBwInstruction::mma_m16n8k8)) ==
@@ -88,14 +95,14 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   cut.columns =
       number_of_knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
   cut.places = number_of_knob(point, "tile_k", usual_bytes / cut.element_bytes);
+  const bool has_roles = target.has(Capability::register_reallocation) && problem.n % 8 == 0;
+  cut.producers = given(point, "producers", has_roles ? 4 : 0);
   const auto room = static_cast<double>(target.shared_bytes_per_block);
-  const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
+  const auto stages = static_cast<std::int64_t>(room / cut.room_of_stage());
   cut.stages = target.has(Capability::asynchronous_copies)
                    ? number_of_knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4))
                    : 1;
   cut.split = number_of_knob(point, "groups", 1);
-  const bool has_roles = target.has(Capability::register_reallocation) && problem.n % 8 == 0;
-  cut.producers = given(point, "producers", has_roles ? 4 : 0);
   cut.persists = given(point, "blocks", has_roles ? 1 : 0) > 0;
   if (cut.warpgroups) {
     cut.piece_rows = std::min(cut.rows, rows_of_warpgroup);
@@ -122,7 +129,7 @@ std::int64_t warps_of(const Cut& cut) {
 
 /// Blocks that a multiprocessor has at the same time, by shared memory, threads and registers.
 double resident(const Cut& cut, const Target& target) {
-  const double bytes = static_cast<double>(cut.stages) * cut.bytes_of_stage() +
+  const double bytes = static_cast<double>(cut.stages) * cut.room_of_stage() +
                        static_cast<double>(target.shared_bytes_reserved);
   const std::int64_t threads = lanes_of_warp * (warps_of(cut) + cut.producers);
   const std::int64_t registers = cut.rows * cut.columns + registers_beside_sums * threads;
@@ -141,6 +148,9 @@ Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Ta
   const Cut cut = cut_of(problem, point, target);
   const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.gathered_columns()), cut.places);
   const std::int64_t stages_of_tile = ceil_divide(kept / cut.places, cut.split);
+  const std::int64_t iterations =
+      cut.takes_two() ? std::min(stages_of_tile, ceil_divide(ceil_divide(problem.k, cut.places), cut.split))
+                      : stages_of_tile;
   const auto depth = static_cast<double>(stages_of_tile * cut.places);
   const auto rows = static_cast<double>(cut.rows), columns = static_cast<double>(cut.columns);
   const std::int64_t group = problem.group_rows > 0 ? problem.group_rows : cut.rows;
@@ -155,7 +165,7 @@ Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Ta
   // Every tile gathers its rows of the dense operand, and reads its values.
   double loaded = cut.tile(depth).bytes_of_stage();
   // A block that keeps all has half of a block's rows of the dense operand, and as many values.
-  if (cut.pairs && problem.of_group == problem.kept_of)
+  if (cut.mixed)
     loaded = cut.tile(depth).bytes_of_weights() +
              cut.tile(std::min(depth, static_cast<double>(problem.k))).bytes_of_dense();
   const double copying =
@@ -186,7 +196,7 @@ Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Ta
   // processor.
   const auto ahead = static_cast<double>(std::max<std::int64_t>(1, cut.stages - 1));
   parts.add(Resource::latency,
-            turns * static_cast<double>(stages_of_tile) * copy_microseconds / ahead / together);
+            turns * static_cast<double>(iterations) * copy_microseconds / ahead / together);
   // Parts of a sum are written and read once more.
   const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_result);
   parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
