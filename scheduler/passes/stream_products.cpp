@@ -20,7 +20,7 @@ namespace weft::passes {
 namespace {
 
 constexpr std::int64_t row_elements = lanes_of_stream * elements_of_lane, row_bytes = 2 * row_elements;
-constexpr std::int64_t columns_at_once = 32, registers_at_once = 4, tiles_of_part = 4,
+constexpr std::int64_t columns_at_once = 32, registers_at_once = 4, tiles_of_part = 4, parts_of_turn = 2,
                        chunk_rows = StreamRing::chunk_rows;
 
 Expr first_load_of(const std::vector<Expr>& where, const std::string& array) {
@@ -84,9 +84,9 @@ class StreamProduct {
                              std::move(shape));
     };
     ring_ = shared(".ring", values_->dtype,
-                   {copies.warps, ring_of_.rows() + StreamRing::rows_once_more, row_elements});
+                   {copies.warps, StreamRing::rows + StreamRing::rows_once_more, row_elements});
     words_ = shared(".words", DType::i32, {copies.warps, words_at_once(), steps_.extent, lanes_of_stream});
-    full_ = shared(".full", DType::i64, {copies.warps, ring_of_.chunks() + words_at_once()});
+    full_ = shared(".full", DType::i64, {copies.warps, StreamRing::chunks + words_at_once()});
   }
 
   Stmt operator()() const {
@@ -114,16 +114,16 @@ class StreamProduct {
   static Stmt set(const ir::BufferRef& buffer, Expr value) {
     return ir::store(buffer, {0}, std::move(value));
   }
-  static ir::RegisterRange all_of(const ir::BufferRef& buffer) {
-    return {buffer, {0}, static_cast<int>(*ir::product_of(buffer->shape))};
-  }
   Expr variable(const char* name) const { return ir::variable(rows_.name + name); }
   Expr lane() const { return fragments_.lane(); }
   Expr warp() const { return ir::call("thread", DType::i64, {}) / lanes_of_stream % copies_.warps; }
-  std::int64_t counts() const { return in_pairs_ ? 1 : 2; }
+  /// Streams that a lane goes through side by side: one, or one for each half of a register.
+  std::int64_t streams() const { return in_pairs_ ? 1 : 2; }
+  /// Words of a turn of the loop, which takes 64 columns: whether a chunk is needed is asked by the whole
+  /// warp.
+  std::int64_t words_of_turn() const { return in_pairs_ ? 1 : 2; }
   std::int64_t column_tiles() const { return fragments_.columns / fragments_.product.n; }
   std::int64_t words_at_once() const { return number_of_groups() > 1 ? 2 : 1; }
-  std::int64_t parts_of_step() const { return in_pairs_ ? 2 : 1; }
   std::int64_t bytes_of_words() const {
     return *ir::integer_value(steps_.extent) * lanes_of_stream * ir::element_bytes(*words_);
   }
@@ -134,7 +134,9 @@ class StreamProduct {
   // ---- the ring ----
 
   Expr full(const Expr& slot) const { return ir::load(full_, {warp(), slot}); }
-  Expr words_full(const Expr& of_group) const { return full(of_group % words_at_once() + ring_of_.chunks()); }
+  Expr words_full(const Expr& of_group) const {
+    return full(of_group % words_at_once() + StreamRing::chunks);
+  }
 
   /// What is copied together: to lines of 128 bytes from one on, so many of them at most.
   struct Piece {
@@ -189,11 +191,11 @@ class StreamProduct {
                       set(asked_, now(asked_) + chunk_rows), set(asked_slot_, behind(slot))});
   }
 
-  Expr behind(const Expr& slot) const { return ir::select(slot < ring_of_.chunks() - 1, slot + 1, 0); }
+  Expr behind(const Expr& slot) const { return ir::select(slot < StreamRing::chunks - 1, slot + 1, 0); }
 
   /// A chunk that no lane reads any more makes room for another.
   Stmt ask_where_room_is() const {
-    const Expr room = now(asked_) <= now(least_) + (ring_of_.chunks() - 1) * chunk_rows;
+    const Expr room = now(asked_) <= now(least_) + (StreamRing::chunks - 1) * chunk_rows;
     return ir::if_then(now(asked_) < now(rows_there_) && room, ask_for_one());
   }
 
@@ -205,7 +207,7 @@ class StreamProduct {
         ir::block({wait(full(slot), now(round_) % 2),
                    ir::if_then(ir::equal(slot, 0) && 0 < now(arrived_), put_once_more()),
                    set(arrived_, now(arrived_) + chunk_rows),
-                   set(round_, ir::select(slot < ring_of_.chunks() - 1, now(round_), now(round_) + 1)),
+                   set(round_, ir::select(slot < StreamRing::chunks - 1, now(round_), now(round_) + 1)),
                    set(arrived_slot_, behind(slot))}));
   }
 
@@ -217,7 +219,7 @@ class StreamProduct {
     const Expr row = round * rows_at_once + lane() / lanes_of_row,
                place = lane() % lanes_of_row * of_lane + element;
     const Stmt one =
-        ir::store(ring_, {warp(), ring_of_.rows() + row, place}, ir::load(ring_, {warp(), row, place}));
+        ir::store(ring_, {warp(), StreamRing::rows + row, place}, ir::load(ring_, {warp(), row, place}));
     const Stmt of_round = ir::if_then(now(arrived_) + row < now(rows_there_),
                                       ir::for_range(element, of_lane, LoopKind::vectorized, step_, one));
     return ir::block(
@@ -242,11 +244,11 @@ class StreamProduct {
   }
 
   /// A lane has eight columns beside one another, of one row of the dense tile for each eight columns.
-  Stmt load_dense(const Expr& step) const {
+  Stmt load_dense(const Expr& turn) const {
     std::vector<Stmt> loads;
-    for (std::int64_t part = 0; part < parts_of_step(); ++part) {
+    for (std::int64_t part = 0; part < parts_of_turn; ++part) {
       for (std::int64_t tile = 0; tile < column_tiles(); ++tile) {
-        const ir::Substitution at{{steps_.name, step},
+        const ir::Substitution at{{steps_.name, turn * words_of_turn()},
                                   {places_.name, part * columns_at_once + at_.column_lane * 8},
                                   {columns_.name, at_.row_lane + tile * 8}};
         loads.push_back(ir::execute({std::string(load_16_bytes),
@@ -266,7 +268,7 @@ class StreamProduct {
         set(first_, first_row_),
         set(rows_there_, ir::load(begin.buffer, {begin.indices.front() + 1}) - now(first_))};
     std::vector<Stmt> barriers;
-    for (std::int64_t i = 0; i < ring_of_.chunks() + words_at_once(); ++i)
+    for (std::int64_t i = 0; i < StreamRing::chunks + words_at_once(); ++i)
       barriers.push_back(ir::execute("mbarrier_init",
                                      {ir::load(full_, {warp(), i}), copies_.in_bulk ? 1 : lanes_of_stream}));
     if (copies_.in_bulk) barriers.push_back(ir::execute("fence_mbarrier_init"));
@@ -275,13 +277,13 @@ class StreamProduct {
     list.push_back(ask_for_words(0));
     for (const ir::BufferRef& buffer : {asked_, asked_slot_, arrived_, arrived_slot_, round_, least_})
       list.push_back(set(buffer, 0));
-    for (std::int64_t i = 0; i < ring_of_.chunks(); ++i)
+    for (std::int64_t i = 0; i < StreamRing::chunks; ++i)
       list.push_back(ir::if_then(now(asked_) < now(rows_there_), ask_for_one()));
-    for (std::int64_t i = 0; i < counts(); ++i) {
+    for (std::int64_t i = 0; i < streams(); ++i) {
       list.push_back(ir::store(taken_, {i}, 0));
       list.push_back(address(place_, i, ir::load(ring_, {warp(), 0, lane() * elements_of_lane + i})));
     }
-    list.push_back(address(end_, 0, ir::load(ring_, {warp(), ring_of_.rows(), 0})));
+    list.push_back(address(end_, 0, ir::load(ring_, {warp(), StreamRing::rows, 0})));
     return ir::block(std::move(list));
   }
 
@@ -292,18 +294,20 @@ class StreamProduct {
   /// What is used again may be begun again.
   Stmt ended() const {
     std::vector<Stmt> barriers;
-    for (std::int64_t i = 0; i < ring_of_.chunks() + words_at_once(); ++i)
+    for (std::int64_t i = 0; i < StreamRing::chunks + words_at_once(); ++i)
       barriers.push_back(ir::execute("mbarrier_end", {ir::load(full_, {warp(), i})}));
     return ir::block({ir::execute("barrier_of_warp"), one_lane(ir::block(std::move(barriers)))});
   }
 
   /// While the steps of a group are gone through, the words of the next one come.
   Stmt one_group() const {
-    const Expr step = ir::variable(steps_.name), last = *ir::integer_value(steps_.extent) - 1;
+    const Expr turn = ir::variable(steps_.name);
     ir::For loop = steps_;
     loop.step = step_;
-    loop.body = ir::block({ask_where_room_is(), wait_where_one_comes(), load_dense(step), gone_on(),
-                           counted(next_word_, ir::minimum(step + 1, last)), multiplied(), begun_next()});
+    loop.extent = *ir::integer_value(steps_.extent) / words_of_turn();
+    loop.body =
+        ir::block({ask_where_room_is(), wait_where_one_comes(), load_dense(turn), gone_on(),
+                   counted(next_word_, ir::minimum(turn + 1, loop.extent - 1)), multiplied(), begun_next()});
     std::vector<Stmt> list;
     if (number_of_groups() > 1) {
       const Expr next = group() + 1;
@@ -316,63 +320,70 @@ class StreamProduct {
     return ir::block(std::move(list));
   }
 
-  Expr of_counts(const std::function<Expr(std::int64_t)>& count, Expr (*choose)(Expr, Expr)) const {
-    return in_pairs_ ? count(0) : choose(count(0), count(1));
+  /// The least or the most of what there is for each stream of a lane.
+  Expr of_streams(const std::function<Expr(std::int64_t)>& each, Expr (*choose)(Expr, Expr)) const {
+    return in_pairs_ ? each(0) : choose(each(0), each(1));
   }
   static Stmt of_warp(std::string_view what, const ir::BufferRef& to) {
     return ir::execute({std::string(what), {{to, {0}, 1}}, {{to, {0}, 1}}, {}});
   }
-  /// What the lane takes of its word, or of a half of it.
-  Expr in_word(std::int64_t count) const {
-    const Expr one = ir::load(counts_, {count});
-    return in_pairs_ ? one + ir::load(counts_, {1}) : one;
+  /// Where counts and places of 32 columns of a turn are.
+  std::int64_t place_of(std::int64_t part, std::int64_t stream) const { return part * streams() + stream; }
+  /// What a lane takes of a stream in a turn.
+  Expr in_turn(std::int64_t stream) const {
+    return ir::load(counts_, {place_of(0, stream)}) + ir::load(counts_, {place_of(1, stream)});
   }
 
-  /// Loads a word and counts its bits, by halves, and says up to which row the warp reads.
-  Stmt counted(const ir::BufferRef& to, const Expr& step) const {
+  /// Loads the words of a turn and counts their bits, by halves, and says up to which row the warp reads.
+  Stmt counted(const ir::BufferRef& to, const Expr& turn) const {
     const Expr half = std::int64_t{1} << bits_of_half;
     const auto count = [](const Expr& bits) { return ir::call(std::string(count_bits), DType::i64, {bits}); };
-    return ir::block({set(to, word_of(step)), ir::store(counts_, {0}, count(now(to) % half)),
-                      ir::store(counts_, {1}, count(now(to) / half % half)),
-                      set(most_, of_counts([&](std::int64_t i) { return ir::load(taken_, {i}) + in_word(i); },
-                                           ir::maximum)),
-                      of_warp(warp_maximum, most_)});
+    std::vector<Stmt> list;
+    for (std::int64_t i = 0; i < words_of_turn(); ++i) {
+      const Expr word = ir::load(to, {i});
+      list.push_back(ir::store(to, {i}, word_of(turn * words_of_turn() + i)));
+      list.push_back(ir::store(counts_, {2 * i}, count(word % half)));
+      list.push_back(ir::store(counts_, {2 * i + 1}, count(word / half % half)));
+    }
+    list.push_back(set(
+        most_, of_streams([&](std::int64_t i) { return ir::load(taken_, {i}) + in_turn(i); }, ir::maximum)));
+    list.push_back(of_warp(warp_maximum, most_));
+    return ir::block(std::move(list));
   }
 
-  /// Where each half of the word goes on, and the next word.
+  /// Where the second 32 columns of the turn begin, and the next turn.
   Stmt gone_on() const {
     std::vector<Stmt> list;
-    const auto place_behind = [&](const ir::BufferRef& to, std::int64_t i, const ir::BufferRef& from,
-                                  std::int64_t of, std::int64_t half) {
-      const Expr place = ir::load(to, {i});
-      list.push_back(ir::store(to, {i}, ir::load(from, {of}) + ir::load(counts_, {half}) * row_bytes));
+    const auto place_behind = [&](const ir::BufferRef& to, std::int64_t at, std::int64_t part,
+                                  std::int64_t stream) {
+      const Expr place = ir::load(to, {at});
+      const std::int64_t from = place_of(part, stream);
+      list.push_back(ir::store(to, {at}, ir::load(place_, {from}) + ir::load(counts_, {from}) * row_bytes));
       list.push_back(
-          ir::store(to, {i}, ir::select(place < now(end_), place, place - ring_of_.rows() * row_bytes)));
+          ir::store(to, {at}, ir::select(place < now(end_), place, place - StreamRing::rows * row_bytes)));
     };
-    if (in_pairs_) {
-      place_behind(place_, 1, place_, 0, 0);
-      place_behind(next_place_, 0, place_, 1, 1);
-    } else {
-      for (std::int64_t i = 0; i < 2; ++i) place_behind(next_place_, i, place_, i, i);
-    }
-    for (std::int64_t i = 0; i < counts(); ++i)
-      list.push_back(ir::store(taken_, {i}, ir::load(taken_, {i}) + in_word(i)));
+    for (std::int64_t i = 0; i < streams(); ++i) place_behind(place_, place_of(1, i), 0, i);
+    for (std::int64_t i = 0; i < streams(); ++i) place_behind(next_place_, i, 1, i);
+    for (std::int64_t i = 0; i < streams(); ++i)
+      list.push_back(ir::store(taken_, {i}, ir::load(taken_, {i}) + in_turn(i)));
     list.push_back(
-        set(least_, of_counts([&](std::int64_t i) { return ir::load(taken_, {i}); }, ir::minimum)));
+        set(least_, of_streams([&](std::int64_t i) { return ir::load(taken_, {i}); }, ir::minimum)));
     list.push_back(of_warp(warp_minimum, least_));
     return ir::block(std::move(list));
   }
 
   Stmt begun_next() const {
-    std::vector<Stmt> list{set(word_, now(next_word_))};
-    for (std::int64_t i = 0; i < counts(); ++i)
+    std::vector<Stmt> list;
+    for (std::int64_t i = 0; i < words_of_turn(); ++i)
+      list.push_back(ir::store(word_, {i}, ir::load(next_word_, {i})));
+    for (std::int64_t i = 0; i < streams(); ++i)
       list.push_back(ir::store(place_, {i}, ir::load(next_place_, {i})));
     return ir::block(std::move(list));
   }
 
   /// Tiles of 16 x 16, each taken while the one before is on its way from shared memory.
   Stmt multiplied() const {
-    const std::int64_t tiles = parts_of_step() * tiles_of_part;
+    const std::int64_t tiles = parts_of_turn * tiles_of_part;
     std::vector<Stmt> list{taken(0)};
     for (std::int64_t i = 0; i < tiles; ++i) {
       if (i + 1 < tiles) list.push_back(taken(i + 1));
@@ -388,22 +399,23 @@ class StreamProduct {
 
   ir::RegisterRange tile(std::int64_t number) const { return {tile_, {number % 2, 0}, registers_at_once}; }
 
-  /// The four registers of the tile of that number in the step: its bits, and those of the half before them.
+  /// The four registers of the tile of that number in the turn: its bits, and those of the half before them.
   Stmt taken(std::int64_t number) const {
     const auto bits = [](std::int64_t first, std::int64_t count) -> Expr {
       return static_cast<std::int32_t>(((std::uint32_t{1} << count) - 1) << first);
     };
     const std::int64_t part = number / tiles_of_part, before = number % tiles_of_part * registers_at_once;
     std::vector<Expr> masks;
-    for (std::int64_t i = 0; i < counts(); ++i) {
-      const std::int64_t begin = (part + i) * bits_of_half;
+    for (std::int64_t i = 0; i < streams(); ++i) {
+      const std::int64_t begin = (in_pairs_ ? part : i) * bits_of_half;
       masks.push_back(bits(begin, before));
       for (std::int64_t r = 0; r < registers_at_once; ++r) masks.push_back(bits(begin + before + r, 1));
     }
-    const ir::RegisterRange places{place_, {part}, static_cast<int>(counts())};
+    const ir::RegisterRange places{place_, {place_of(part, 0)}, static_cast<int>(streams())},
+        word{word_, {in_pairs_ ? 0 : part}, 1};
     return ir::execute({std::string(in_pairs_ ? take_pairs : take_elements),
                         {tile(number)},
-                        {all_of(word_), places},
+                        {word, places},
                         std::move(masks)});
   }
 
@@ -423,7 +435,6 @@ class StreamProduct {
   int step_;
   StreamCopies copies_;
   bool in_pairs_;
-  StreamRing ring_of_{in_pairs_};
   ir::BufferRef values_, ring_, words_, full_;
   ir::Load dense_;
   Expr given_words_, first_row_;  ///< loads: of the first word of a group and of the first row of the stream
@@ -431,11 +442,13 @@ class StreamProduct {
                 asked_ = registers(".asked", {1}), asked_slot_ = registers(".asked.slot", {1}),
                 arrived_ = registers(".arrived", {1}), arrived_slot_ = registers(".arrived.slot", {1}),
                 round_ = registers(".round", {1}), least_ = registers(".least", {1}),
-                most_ = registers(".most", {1}), word_ = registers(".word", {1}),
-                next_word_ = registers(".word.next", {1}), counts_ = registers(".counts", {2}),
-                taken_ = registers(".taken", {counts()}), place_ = registers(".place", {2}),
-                next_place_ = registers(".place.next", {counts()}), end_ = registers(".end", {1}),
-                dense_now_ = registers(".dense", {parts_of_step(), column_tiles(), registers_at_once}),
+                most_ = registers(".most", {1}), word_ = registers(".word", {words_of_turn()}),
+                next_word_ = registers(".word.next", {words_of_turn()}),
+                counts_ = registers(".counts", {2 * words_of_turn()}),
+                taken_ = registers(".taken", {streams()}),
+                place_ = registers(".place", {parts_of_turn * streams()}),
+                next_place_ = registers(".place.next", {streams()}), end_ = registers(".end", {1}),
+                dense_now_ = registers(".dense", {parts_of_turn, column_tiles(), registers_at_once}),
                 tile_ = registers(".tile", {2, registers_at_once});
 };
 

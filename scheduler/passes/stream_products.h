@@ -13,22 +13,19 @@ namespace weft::passes {
 /// a half of a word takes, so that lanes ask only between halves where the ring ends.
 struct StreamRing {
   static constexpr std::int64_t chunk_rows = 32, rows_once_more = bits_of_half;
-  bool in_pairs = false;
-
-  /// Rows that a lane takes in a step at most: its word's bits, or the half of them for one of two elements.
-  constexpr std::int64_t rows_of_step() const { return in_pairs ? 2 * bits_of_half : bits_of_half; }
+  /// Rows that a lane takes of 64 columns at most: a word's bits, or a half of each of two words.
+  static constexpr std::int64_t rows_of_step = 2 * bits_of_half;
   /// As many as the lanes of a warp read from at a time.
-  constexpr std::int64_t chunks() const {
-    return ceil_divide(most_rows_ahead + rows_of_step() + chunk_rows - 1, chunk_rows);
-  }
-  constexpr std::int64_t rows() const { return chunks() * chunk_rows; }
-  constexpr std::int64_t bytes() const {
+  static constexpr std::int64_t chunks =
+      ceil_divide(most_rows_ahead + rows_of_step + chunk_rows - 1, chunk_rows);
+  static constexpr std::int64_t rows = chunks * chunk_rows;
+  static constexpr std::int64_t bytes() {
     constexpr std::int64_t of_row = lanes_of_stream * elements_of_lane * 2;
-    return (rows() + rows_once_more) * of_row;
+    return (rows + rows_once_more) * of_row;
   }
 };
-// A step sets one chunk free at most, and reads from one more at most.
-static_assert(StreamRing{true}.rows_of_step() <= StreamRing::chunk_rows);
+// 64 columns set one chunk free at most, and are read from one more at most.
+static_assert(StreamRing::rows_of_step <= StreamRing::chunk_rows);
 
 /// Who copies streams.
 struct StreamCopies {

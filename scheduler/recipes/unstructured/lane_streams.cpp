@@ -52,7 +52,8 @@ class Streams {
         .tensorize("mma_m16n8k16");
     if (slices_ > 1) schedule_.bind(schedule_.split_k(slice, slices_, second_pass), block_z);
     const Algorithm& given = schedule_.algorithm();
-    schedule_.reorder_writeback(given.operands[given.output.operand].name, columns = knobs_.columns);
+    if (knobs_.columns > columns_without_lines)
+      schedule_.reorder_writeback(given.operands[given.output.operand].name, columns = knobs_.columns);
     return std::move(schedule_);
   }
 
@@ -171,7 +172,7 @@ LaneStreamKnobs chosen_for(const LaneStreamKnobs& knobs, const StreamedProduct& 
   const auto values = [](std::int64_t given, std::initializer_list<std::int64_t> otherwise) {
     return given > 0 ? std::vector{given} : std::vector(otherwise);
   };
-  for (const std::int64_t warps : values(chosen.warps, {4, 6, 3, 2, 1})) {
+  for (const std::int64_t warps : values(chosen.warps, {4, 12, 8, 6, 3, 2, 1})) {
     for (const std::int64_t turns : values(chosen.turns, {1, 2, 3})) {
       // Where the tile of fewer slices fits no shared memory, there are more.
       for (std::int64_t slices = 1; slices <= most_slices || !best; ++slices) {

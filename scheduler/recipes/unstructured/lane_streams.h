@@ -9,6 +9,7 @@
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -57,6 +58,10 @@ struct StreamedProduct {
 /// Why the recipe does not take the algorithm; nothing where it does, and then `found` is set.
 std::string why_no_streams(const Algorithm& algorithm, StreamedProduct& found);
 
+/// So few columns are written as tensor cores leave them: lines of them would take shared memory of as many
+/// warps' rings.
+inline constexpr std::int64_t columns_without_lines = 8;
+
 /// What a block takes, for numbers and for expressions over knobs.
 template <class Number>
 struct StreamShape {
@@ -67,21 +72,29 @@ struct StreamShape {
   /// The rings and words of its warps, with what says that a chunk is there, the tile of the dense operand,
   /// and results on their way out.
   Number shared_bytes() const {
-    constexpr std::int64_t of_barrier = 8, of_results = 2 * 16, between_lines = 8;
-    const passes::StreamRing ring{in_pairs};
-    const std::int64_t of_ring = ring.bytes() + (ring.chunks() + 2) * of_barrier;
+    constexpr std::int64_t of_barrier = 8;
+    constexpr std::int64_t of_ring =
+        passes::StreamRing::bytes() + (passes::StreamRing::chunks + 2) * of_barrier;
     const Number of_words = slice / Number(in_pairs ? 64 : 32) * Number(128) * words_at_once();
-    return warps * (Number(of_ring) + of_words + (columns + Number(between_lines)) * Number(of_results)) +
+    return warps * (Number(of_ring) + of_words + results()) +
            columns * (slice + Number(stream_rows_apart)) * Number(2) + Number(64);
   }
 
  private:
+  /// Lines of results of a warp. Eight columns leave from its registers.
+  Number results() const {
+    constexpr std::int64_t of_results = 2 * 16, between_lines = 8;
+    const Number has_lines = least(columns / Number(2 * columns_without_lines), 1);
+    return has_lines * (columns + Number(between_lines)) * Number(of_results);
+  }
   /// Those of the next turn come while one goes on.
-  Number words_at_once() const {
+  Number words_at_once() const { return least(turns, 2); }
+
+  static Number least(const Number& number, std::int64_t most) {
     if constexpr (std::is_same_v<Number, std::int64_t>)
-      return turns > 1 ? 2 : 1;
+      return std::min(number, most);
     else
-      return ir::minimum(turns, 2);
+      return ir::minimum(number, most);
   }
 };
 
