@@ -49,8 +49,9 @@ class Choices {
         halves_(weights_.values.dtype() == DType::f16),
         element_bytes_(static_cast<std::int64_t>(size_of(weights_.values.dtype()))),
         promotes_(is_float_of_a_byte(weights_.values.dtype())),
-        elements_(target.has(Capability::bulk_copies) &&
-                  may_gather_elements(problem.algorithm, problem.format)) {
+        bytes_by_elements_(element_bytes_ == 1 && can_gather_elements(problem.algorithm, problem.format)),
+        elements_(bytes_by_elements_ || (target.has(Capability::bulk_copies) &&
+                                         may_gather_elements(problem.algorithm, problem.format))) {
     if (pairs_) places_ = {64, 128};
     if (element_bytes_ == 1)
       for (std::int64_t& places : places_) places *= 2;
@@ -88,7 +89,7 @@ class Choices {
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
     if (promotes_) all.push_back({"promote", {1, 0}});
-    if (elements_) all.push_back({"elements", {1, 0}});
+    if (elements_) all.push_back({"elements", bytes_by_elements_ ? Values{1} : Values{1, 0}});
     return all;
   }
 
@@ -123,6 +124,9 @@ class Choices {
                  ir::select(is_narrow(v("tile_n")), 8, few_sums), accumulators());
     if (target_.has(Capability::asynchronous_copies))
       list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
+    if (bytes_by_elements_ && target_.has(Capability::register_reallocation))
+      list.at_most("elements of roles", "warps that gather elements beside those that multiply", "warps", 4,
+                   v("producers"));
     list.at_most("registers of roles", "both set or neither", {},
                  one_if(ir::equal(v("producer_registers"), 0)),
                  one_if(ir::equal(v("consumer_registers"), 0)));
@@ -133,7 +137,9 @@ class Choices {
                      "registers", expected_registers(), registers_of_consumer());
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
-    if (target_.has(Capability::warpgroup_tensor_cores) && !pairs_) prefer_what_was_fast(list, group_);
+    // Those were of two bytes.
+    if (target_.has(Capability::warpgroup_tensor_cores) && !pairs_ && element_bytes_ > 1)
+      prefer_what_was_fast(list, group_);
     list.where(0 < v("producer_registers") + v("consumer_registers"));
     list.at_most("registers of shared sums", "groups that share a sum, beside warps that hand registers over",
                  "groups", v("groups"), 1);
@@ -226,8 +232,11 @@ class Choices {
     list.everywhere();
     if (elements_) {
       list.where(0 < v("elements"));
-      list.at_most("elements", "warps that copy all, where only those who copy alone gather elements",
-                   "warps", 4 - producers, 0);
+      if (bytes_by_elements_)
+        list.where(0 < producers);
+      else
+        list.at_most("elements", "warps that copy all, where only those who copy alone gather elements",
+                     "warps", 4 - producers, 0);
       list.at_most("stages of elements", "stages of which each warp that copies fills its own", "stages", 4,
                    v("stages"));
       list.everywhere();
@@ -364,7 +373,8 @@ class Choices {
   bool halves_;
   std::int64_t element_bytes_;
   bool promotes_;
-  bool elements_;  ///< whether producers may gather those of X [n, k]
+  bool bytes_by_elements_;  ///< elements of a byte, which nothing else brings into lines along k
+  bool elements_;           ///< whether producers may gather those of X [n, k]
   std::vector<std::int64_t> places_{16, 32, 64};
   Tile<Expr> tile_{pairs_,
                    ir::equal(v("instruction"), wgmma_number),

@@ -14,6 +14,9 @@ namespace {
 using namespace grouped;
 
 constexpr std::int64_t least_columns = 64;
+/// Of bytes that are gathered one by one tiles are no wider than the product is: what lies beyond takes as
+/// long.
+constexpr std::int64_t least_columns_of_bytes = 16, most_columns_of_bytes = 128;
 constexpr std::int64_t most_stages = 4;
 /// Of images that threads gather element by element: nothing but the weights runs ahead.
 constexpr std::int64_t stages_of_elements = 2;
@@ -37,6 +40,7 @@ class Numbers {
 
   ShflBwKnobs operator()() {
     refuse_idle_knobs();
+    refuse_bytes_transposed();
     ShflBwKnobs chosen = knobs_;
     chosen.tile_m = tiles_.rows;
     chosen.tile_k = tiles_.places;
@@ -44,7 +48,7 @@ class Numbers {
     chosen.cluster = blocks_of_cluster();
     chosen.blocks = blocks_through_tiles();
     chosen.instruction = instruction();
-    chosen.elements = knobs_.elements.value_or(0);
+    chosen.elements = knobs_.elements.value_or(gathers_bytes() ? 1 : 0);
     chosen.promote = knobs_.promote.value_or(is_float_of_a_byte(weights_.dtype()) ? 1 : 0);
     by_warpgroups() ? cut_for_warpgroups(chosen) : cut_for_warps(chosen);
     refuse_wide_warps(chosen);
@@ -79,6 +83,18 @@ class Numbers {
                                   blocks_of_cluster()),
                       fmt::format("groups = 0 with blocks = {} and without cluster, or other groups",
                                   measured_device.multiprocessors));
+  }
+
+  /// Whether elements of a byte are gathered one by one.
+  bool gathers_bytes() const {
+    return is_factor_of_a_byte(weights_.dtype()) && can_gather_elements(algorithm_, weights_.format());
+  }
+
+  void refuse_bytes_transposed() const {
+    if (!gathers_bytes() || knobs_.elements.value_or(1) > 0) return;
+    throw UserError("tensor cores read elements of a byte along k", algorithm_.name,
+                    fmt::format("elements = 0, of {}", name_of(weights_.dtype())),
+                    "elements = 1, which gathers them so");
   }
 
   /// Warps that would compute beside their tile.
@@ -156,6 +172,8 @@ class Numbers {
     if (!extent_.is_static()) return most;
     if (by_elements()) return least_columns;
     const auto enough = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
+    if (gathers_bytes())
+      return std::clamp(enough, least_columns_of_bytes, std::min(most, most_columns_of_bytes));
     const std::int64_t widest = std::clamp(enough, least_columns, most);
     std::int64_t best = widest;
     for (std::int64_t width = widest / 2; width >= least_columns && has_widths(); width /= 2) {
