@@ -8,6 +8,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/program/overlapped.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/search/spaces/problems.h>
@@ -76,10 +77,44 @@ TEST(ListedColumnsOfBytes, OddSizes) {
       ++number;
       const Schedule schedule = listed_product({size, dtype, layout, epilogue}, format, target);
       EXPECT_TRUE(has_words(schedule, "tensorize")) << schedule.cpp();
-      EXPECT_EQ(has_words(schedule, "transpose(\"B\")"), layout == ProductLayout::kn) << schedule.cpp();
+      // Of few columns and where all warps copy, elements of [n, k] are gathered.
+      const bool turns_words = columns > 32 && target == "sm_90a";
+      EXPECT_EQ(has_words(schedule, "transpose(\"B\")"), (layout == ProductLayout::kn) != turns_words)
+          << schedule.cpp();
       expect_exact(schedule);
     }
   }
+}
+
+/// Of many columns producers turn words of X [k, n], which a launch brings in that order.
+TEST(ListedColumnsOfBytes, WordsOfManyColumns) {
+  constexpr std::array types{DType::e4m3, DType::i8, DType::e5m2};
+  int number = 0;
+  for (const std::int64_t columns : {33, 48, 129, 270}) {
+    for (const Format& format :
+         {formats::shfl_bw({.rows = 64}), formats::vector_wise({.rows = 128, .places = 64}),
+          formats::v_n_m({.rows = 64}), formats::v_n_m({.rows = 32, .columns = 16})}) {
+      const ProductLayout layout = number % 2 == 0 ? ProductLayout::nk : ProductLayout::kn;
+      const ListedSize size{129 + 7 * (number % 3), 201 + 31 * (number % 4), columns};
+      SCOPED_TRACE(testing::Message() << format.text() << ", " << columns << " columns, " << number);
+      const Schedule schedule =
+          listed_product({size, types.at(number++ % 3), layout, {.bias = true}}, format, "sm_90a");
+      EXPECT_EQ(has_words(schedule, "transpose(\"B\")"), layout == ProductLayout::nk) << schedule.cpp();
+      EXPECT_THAT(compile(schedule).ptx(), HasSubstr("prmt.b32"));
+      expect_exact(schedule);
+    }
+  }
+  const Format groups = formats::shfl_bw({.rows = 64}), pairs = formats::v_n_m({.rows = 64});
+  for (const ShflBwKnobs& knobs : {ShflBwKnobs{.tile_n = 32, .stages = 5, .producers = 4, .elements = 0},
+                                   ShflBwKnobs{.tile_n = 32, .groups = 3, .producers = 4, .elements = 0},
+                                   ShflBwKnobs{.tile_n = 64, .producers = 4, .blocks = 2, .elements = 0},
+                                   ShflBwKnobs{.tile_n = 128, .producers = 4, .blocks = 0, .elements = 0}}) {
+    expect_exact(listed_product({{200, 500, 9}}, groups, "sm_90a", knobs));
+    expect_exact(listed_product({{200, 500, 64}, DType::i8, ProductLayout::kn}, pairs, "sm_90a", knobs));
+  }
+  expect_exact(overlapped(listed_product({{150, 300, 40}}, groups, "sm_90a")));
+  expect_exact(listed_product({{70, 300, 40}}, groups, "sm_90a", {.tile_k = 32, .elements = 0}));
+  expect_exact(listed_product({{70, 300, 40}}, pairs, "sm_90a", {.tile_k = 256, .elements = 0}));
 }
 
 /// Few terms, so that their sums times both scales are numbers that f16 has.
@@ -102,13 +137,18 @@ TEST(ListedColumnsOfBytes, EveryWayThroughTiles) {
         ShflBwKnobs{.tile_n = 16, .groups = 3, .producers = 4}, ShflBwKnobs{.tile_n = 32, .groups = 2},
         ShflBwKnobs{.tile_n = 64, .stages = 2, .producers = 0},
         ShflBwKnobs{.tile_n = 64, .stages = 1, .producers = 0}, ShflBwKnobs{.tile_n = 128, .blocks = 2}}) {
-    expect_exact(listed_product({{200, 500, 40}}, groups, "sm_90a", knobs));
-    expect_exact(listed_product({{200, 500, 40}, DType::i8}, pairs, "sm_90a", knobs));
+    ShflBwKnobs by_elements = knobs;
+    by_elements.elements = 1;
+    expect_exact(listed_product({{200, 500, 40}}, groups, "sm_90a", by_elements));
+    expect_exact(listed_product({{200, 500, 40}, DType::i8}, pairs, "sm_90a", by_elements));
   }
   expect_exact(listed_product({{70, 300, 9}}, groups, "sm_90a", {.tile_n = 16, .tile_k = 32}));
   expect_exact(listed_product({{70, 300, 9}}, pairs, "sm_90a", {.tile_n = 16, .tile_k = 256}));
   expect_exact(listed_product({{70, 300, 9}}, groups, "sm_89", {.tile_n = 16, .tile_k = 64, .groups = 2}));
   expect_exact(listed_product({{70, 300, 40}, DType::i8}, groups, "sm_80", {.stages = 2}));
+  // Left to the recipe, words need whole tiles of them, and warps with roles four stages.
+  expect_exact(listed_product({{70, 300, 40}}, groups, "sm_90a", {.tile_n = 16}));
+  expect_exact(listed_product({{70, 300, 40}}, groups, "sm_90a", {.stages = 2}));
   expect_exact(listed_product({{70, 300, 40}}, pairs, "sm_90", {}));
 }
 
@@ -131,6 +171,7 @@ TEST(ListedColumnsOfBytes, AsCudaSource) {
   expect_exact(listed_product({{70, 300, 9}}, formats::shfl_bw({.rows = 64}), "sm_90a"), Emitter::cuda);
   expect_exact(listed_product({{70, 300, 17}, DType::i8}, formats::v_n_m({.rows = 64}), "sm_90a"),
                Emitter::cuda);
+  expect_exact(listed_product({{70, 300, 72}}, formats::shfl_bw({.rows = 64}), "sm_90a"), Emitter::cuda);
 }
 
 /// The space has the point that is taken unasked, and every point of a few that is drawn from it is right.
@@ -172,8 +213,10 @@ TEST(ListedColumnsOfBytes, WhatHasNoLinesAlongTheSumIsRefused) {
     }
     return "accepted";
   };
-  EXPECT_THAT(said([&] { listed_product({{64, 256, 8}}, groups, "sm_90a", {.elements = 0}); }),
-              HasSubstr("elements = 0, of e4m3"));
+  EXPECT_THAT(said([&] { listed_product({{64, 256, 8}}, groups, "sm_89", {.elements = 0}); }),
+              HasSubstr("elements = 0 on sm_89 without producers"));
+  EXPECT_THAT(said([&] { listed_product({{64, 256, 8}}, groups, "sm_90a", {.tile_n = 16, .elements = 0}); }),
+              HasSubstr("multiples of 32"));
   EXPECT_THAT(said([&] { listed_product({{64, 256, 8}}, groups, "sm_90a", {.tile_k = 256}); }),
               HasSubstr("from 16 to 128"));
   EXPECT_THAT(

@@ -77,19 +77,21 @@ class Choices {
         {"warp_n", {16, 32, 64, 128, 256}},
         {"stages", ahead ? Values{1, 2, 3, 4, 5, 6, 8} : Values{1}},
         {"producers", roles ? Values{0, 4} : Values{0}},
-        {"producer_registers", !hand_over  ? Values{0}
-                               : promotes_ ? Values{0, 40, 88}
-                                           : Values{0, 88}},
-        {"consumer_registers", !hand_over  ? Values{0}
-                               : promotes_ ? Values{0, 152, 208, 232}
-                                           : Values{0, 152, 208}},
+        {"producer_registers", !hand_over           ? Values{0}
+                               : bytes_by_elements_ ? Values{0, 40, 88, 136}
+                               : promotes_          ? Values{0, 40, 88}
+                                                    : Values{0, 88}},
+        {"consumer_registers", !hand_over           ? Values{0}
+                               : bytes_by_elements_ ? Values{0, 152, 184, 208, 232}
+                               : promotes_          ? Values{0, 152, 208, 232}
+                                                    : Values{0, 152, 208}},
         // And 0 deals sums to blocks that go through tiles, which was never faster (few_columns.md).
         {"groups", pairs_ ? Values{1, 2, 3, 4, 8, 16} : Values{1, 2, 3, 4, 8}},
         {"line", {16, 32, 64}},
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
     if (promotes_) all.push_back({"promote", {1, 0}});
-    if (elements_) all.push_back({"elements", bytes_by_elements_ ? Values{1} : Values{1, 0}});
+    if (elements_) all.push_back({"elements", bytes_by_elements_ && !roles ? Values{1} : Values{1, 0}});
     return all;
   }
 
@@ -240,6 +242,7 @@ class Choices {
       list.at_most("stages of elements", "stages of which each warp that copies fills its own", "stages", 4,
                    v("stages"));
       list.everywhere();
+      words(list);
     }
     list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
     list.where(0 < v("blocks"));
@@ -251,6 +254,18 @@ class Choices {
     list.divides("warpgroups", "warps that are in no group whose registers are set",
                  ir::select(ir::equal(set, 0), 1, 4), warps());
     registers_of_roles(list);
+  }
+
+  /// Producers turn words of bytes of X [k, n].
+  void words(Conditions& list) const {
+    if (!bytes_by_elements_) return;
+    list.where(ir::equal(v("elements"), 0));
+    list.at_most("words", "warps that copy all, where only those who copy alone turn words", "warps",
+                 4 - v("producers"), 0);
+    list.at_most("stages of words", "stages of which each warp that copies fills its own", "stages", 4,
+                 v("stages"));
+    list.divides("columns of words", "columns that a warp turns at once", 32, v("tile_n"));
+    list.everywhere();
   }
 
   /// A choice of what a block with so many consumers begins with, by a number for each count of their

@@ -229,6 +229,16 @@ void bring_along_the_sum(Schedule& schedule, const std::string& dense, bool by_e
   is_row(schedule.algorithm(), dense) ? schedule.align(dense) : schedule.transpose(dense);
 }
 
+/// Rows of columns in whole runs of 16 bytes, which threads turn while they copy.
+void bring_along_columns(Schedule& schedule, const std::string& dense) {
+  if (is_row(schedule.algorithm(), dense)) {
+    schedule.transpose(dense);
+    return;
+  }
+  const Operand& operand = schedule.algorithm().operands[dense_operand(schedule.algorithm())];
+  if (!fills_runs(operand.dtype, operand.shape.back()) || !operand.strides.empty()) schedule.align(dense);
+}
+
 }  // namespace
 
 Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
@@ -252,7 +262,11 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
   for (const std::string& name : operands_to_transpose(given))
     if (name == results ? !leaves_results : !leaves_input) schedule.transpose(name);
   if (of_bytes) {
-    bring_along_the_sum(schedule, dense, dense == as_it_lies);
+    const bool by_elements = dense == as_it_lies;
+    if (!by_elements && can_gather_elements(given, schedule.weights()->format()))
+      bring_along_columns(schedule, dense);
+    else
+      bring_along_the_sum(schedule, dense, by_elements);
     return schedule;
   }
   if (copies != OperandCopies::transposed) {
