@@ -126,9 +126,20 @@ class Choices {
                  ir::select(is_narrow(v("tile_n")), 8, few_sums), accumulators());
     if (target_.has(Capability::asynchronous_copies))
       list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
+    // ptxas 13.0 makes products of warps of e4m3 and e5m2 for sm_90a of conversions and products of f16.
+    if (bytes_by_elements_ && promotes_ && group_ >= rows_of_warpgroup &&
+        target_.has(Capability::warpgroup_tensor_cores))
+      list.at_most("warpgroups", "instructions of warps where warpgroups have one of the type", {},
+                   one_if(negated(by_warpgroups)), 0);
     if (bytes_by_elements_ && target_.has(Capability::register_reallocation))
       list.at_most("elements of roles", "warps that gather elements beside those that multiply", "warps", 4,
                    v("producers"));
+    if (bytes_by_elements_) {
+      list.where(ir::equal(v("elements"), 0) && 0 < v("producer_registers"));
+      list.at_most("registers of words", "registers of producers, which have words under way", "registers",
+                   ir::select(is_narrow(v("tile_n")), 88, 136), v("producer_registers"));
+      list.everywhere();
+    }
     list.at_most("registers of roles", "both set or neither", {},
                  one_if(ir::equal(v("producer_registers"), 0)),
                  one_if(ir::equal(v("consumer_registers"), 0)));

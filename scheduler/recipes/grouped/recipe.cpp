@@ -144,6 +144,7 @@ Recipe recipe_of(const Kind& kind, std::string_view name) {
   return {.name = name,
           .is_format = kind.is_format,
           .of_halves = true,
+          .of_bytes = true,
           .knobs = rows_of(shfl_bw_knobs()),
           .some_knobs = "tile_n=256,stages=3",
           .choices = grouped_choices,

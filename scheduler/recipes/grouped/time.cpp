@@ -206,8 +206,12 @@ Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Ta
   if (given(point, "elements", 0) > 0)
     parts.add(Resource::launch,
               turns * depth * std::min(columns, static_cast<double>(summary.n)) * gathered_element);
-  else if (cut.element_bytes == 1 && !problem.keeps_columns)
-    parts.add(Resource::l2, turns * depth * columns * turned_byte);
+  else if (cut.element_bytes == 1 && !problem.keeps_columns) {
+    // Blocks that share a multiprocessor have as many words under way each.
+    const double beside = cut.persists ? static_cast<double>(wanted) / static_cast<double>(busy) : together;
+    parts.add(Resource::l2,
+              turns * depth * columns * turned_byte / std::clamp(beside, 1.0, resident(cut, target)));
+  }
   if (problem.n % 2 != 0) {
     const double of_thread =
         static_cast<double>(cut.places * cut.columns) / static_cast<double>(lanes_of_warp * warps_of(cut));
