@@ -12,7 +12,10 @@
 namespace weft::named {
 namespace {
 
-constexpr std::int64_t most_places = 64;
+/// Values of a block fill lines of at most 128 bytes.
+constexpr std::int64_t most_places(DType values) {
+  return size_of(values) == 1 ? 128 : 64;
+}
 constexpr std::int64_t fewest_places = 16;
 constexpr std::int64_t most_rows_of_group = 256;
 constexpr std::int64_t fewest_rows_of_group = 8;
@@ -99,7 +102,7 @@ GroupShape group_shape(const Format& format, const WeightMatrix& weights) {
   check_parameters(format, {"V", "k", "index"});
   const std::int64_t of_line = bytes_of_line / static_cast<std::int64_t>(size_of(weights.values.dtype()));
   return {power_of_two(format, "V", formats::GroupOptions{}.rows, fewest_rows_of_group, most_rows_of_group),
-          power_of_two(format, "k", std::min(of_line, most_places), fewest_places, most_places),
+          power_of_two(format, "k", of_line, fewest_places, most_places(weights.values.dtype())),
           column_type(weights, format)};
 }
 

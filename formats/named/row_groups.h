@@ -10,8 +10,8 @@ namespace weft::named {
 
 inline constexpr std::array<FormatParameter, 3> group_parameters{{
     {"V", "a power of two from 8 to 256", "64", "rows of a group, which keep the same columns"},
-    {"k", "a power of two from 16 to 64", "as many as 128 bytes hold, at most 64",
-     "kept columns of a block of values"},
+    {"k", "a power of two from 16 to 64", "as many as 128 bytes hold",
+     "kept columns of a block of values; 128 too where an element has a byte"},
     index_parameter,
 }};
 

@@ -14,43 +14,35 @@ namespace {
 
 constexpr std::int64_t most_under_way = 32;  ///< elements of a thread, in registers
 
-std::int64_t extent_of(const ir::Copy& copy, std::size_t coordinate) {
-  return *ir::integer_value(copy.extents[coordinate]);
-}
-
-std::int64_t places_of(const ir::Copy& copy) {
-  std::int64_t places = 1;
-  for (std::size_t i = 1; i < copy.extents.size(); ++i) places *= extent_of(copy, i);
-  return places;
-}
-
 }  // namespace
 
 bool is_by_elements(const ir::Copy& copy) {
   if (copy.coordinates.size() < 2) return false;
   const Expr data = data_of(copy);
-  return data.defined() && !ir::uses(data, copy.coordinates.front()) &&
-         ir::uses(data, copy.coordinates.back()) &&
-         !ir::uses(copy.source_begin.back(), copy.coordinates.front());
+  return (data.defined() && !ir::uses(data, copy.coordinates.front()) &&
+          ir::uses(data, copy.coordinates.back()) &&
+          !ir::uses(copy.source_begin.back(), copy.coordinates.front())) ||
+         is_by_words(copy);
 }
 
-std::optional<ElementGather::Refusal> ElementGather::why_not(const ir::Copy& copy, std::int64_t buffers,
-                                                             std::int64_t warps) {
-  const std::int64_t places = places_of(copy), lines = extent_of(copy, 0);
+std::optional<RefusedGather> ElementGather::why_not(const ir::Copy& copy, std::int64_t buffers,
+                                                    std::int64_t warps) {
+  const std::int64_t places = places_of_line(copy), lines = extent_of(copy, 0);
   const std::int64_t lanes = std::min(places, lanes_of_warp);
   if (buffers < warps)
-    return Refusal{fmt::format("{} buffers for {} warps, of which each fills its own", buffers, warps),
-                   fmt::format("depth = {} or more", warps)};
+    return RefusedGather{fmt::format("{} buffers for {} warps, of which each fills its own", buffers, warps),
+                         fmt::format("depth = {} or more", warps)};
+  if (is_by_words(copy)) return WordGather::why_not(copy);
   if (lanes_of_warp % lanes == 0 && places % lanes == 0 && lines % (lanes_of_warp / lanes) == 0)
     return std::nullopt;
-  return Refusal{fmt::format("{} lines of {} places for a warp", lines, places),
-                 fmt::format("lines of a multiple of {} places", lanes_of_warp)};
+  return RefusedGather{fmt::format("{} lines of {} places for a warp", lines, places),
+                       fmt::format("lines of a multiple of {} places", lanes_of_warp)};
 }
 
 ElementGather::ElementGather(const ir::Copy& copy, const ir::For& loop, std::int64_t warps)
     : copy_(copy), loop_(loop), warps_(warps), data_(data_of(copy)) {
   copy_.inside = gather_runs(copy, {}).condition;
-  const std::int64_t places = places_of(copy);
+  const std::int64_t places = places_of_line(copy);
   lanes_ = std::min(places, lanes_of_warp);
   parts_ = places / lanes_;
   lines_ = extent_of(copy, 0) / (lanes_of_warp / lanes_);
@@ -68,6 +60,9 @@ ElementGather::ElementGather(const ir::Copy& copy, const ir::For& loop, std::int
   next_ = registers(".next", DType::i32, parts_);
   coming_ = registers(".coming", DType::i32, parts_);
   values_ = registers(".elements", copy.destination->dtype, lines_ * parts_);
+  if (!is_by_words(copy)) return;
+  words_.emplace(copy_, data_, numbers_);
+  batches_ = words_->batches();
 }
 
 /// Where the lane's element lies whose line is counted through all batches.
@@ -138,6 +133,7 @@ Stmt ElementGather::load_ahead() const {
 }
 
 Stmt ElementGather::load(std::int64_t batch) const {
+  if (words_) return words_->load(batch);
   // Where nothing is, something is read that is not stored. Numbers have been checked when the weights were.
   const auto from = [&](const Expr& line, const Expr& part) {
     const ir::Substitution here = place(line, part);
@@ -159,6 +155,7 @@ Stmt ElementGather::load(std::int64_t batch) const {
 }
 
 Stmt ElementGather::store(std::int64_t batch, const Expr& slot) const {
+  if (words_) return words_->store(batch, slot);
   return each_element(batch, [&](const Expr& line, const Expr& part, const Expr& element) {
     const ir::Substitution here = place(line, part);
     std::vector<Expr> to;
@@ -184,9 +181,8 @@ Stmt ElementGather::store(const Expr& slot) const {
 }
 
 Stmt ElementGather::around(Stmt body) const {
-  for (const ir::BufferRef& buffer : {numbers_, next_, coming_, values_})
-    body = ir::allocate(buffer, std::move(body));
-  return body;
+  for (const ir::BufferRef& buffer : {numbers_, next_, coming_}) body = ir::allocate(buffer, std::move(body));
+  return words_ ? words_->around(std::move(body)) : ir::allocate(values_, std::move(body));
 }
 
 }  // namespace weft::passes

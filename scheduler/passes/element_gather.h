@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/passes/word_gather.h>
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +12,7 @@
 namespace weft::passes {
 
 /// Whether lines of the tile go along places that numbers choose, as X [n, k] of weights that list their
-/// columns: its first coordinate counts lines, and numbers depend on the others.
+/// columns: its first coordinate counts lines, and numbers depend on the others. Of X [k, n], is_by_words.
 bool is_by_elements(const ir::Copy& copy);
 
 /// How a warp fills such a tile: lanes beside one another take places beside one another, whose columns
@@ -28,10 +29,7 @@ class ElementGather {
   /// Why so many warps cannot fill the buffers of the tile, and what they could. A warp that comes to a
   /// buffer for the second time tells by one bit whether it was read since: with fewer buffers than warps it
   /// could miss that it was not even filled by another one in between.
-  struct Refusal {
-    std::string found, accepted;
-  };
-  static std::optional<Refusal> why_not(const ir::Copy& copy, std::int64_t buffers, std::int64_t warps);
+  static std::optional<RefusedGather> why_not(const ir::Copy& copy, std::int64_t buffers, std::int64_t warps);
 
   /// Which iteration of a loop is the warp's first, of a loop that so many iterations came before.
   ir::Expr first_own(const ir::Expr& before) const;
@@ -69,6 +67,7 @@ class ElementGather {
   ir::Expr data_;                         ///< the number that chooses a place, in terms of coordinates
   ir::Ranges ranges_;
   ir::BufferRef numbers_, next_, coming_, values_;
+  std::optional<WordGather> words_;  ///< in place of elements, where X lies as [k, n]
 };
 
 }  // namespace weft::passes

@@ -129,7 +129,7 @@ class Stitch {
     if (auto refused = require_places_from_outside(loop.body, reading)) return *refused;
     if (auto refused = take_slots(reading)) return *refused;
     if (auto refused = sort_loops(reading, buffer)) return *refused;
-    tile_.lay_out(reading.indices.back(), static_cast<std::int64_t>(size_of(buffer->dtype)));
+    tile_.lay_out(reading.indices, static_cast<std::int64_t>(size_of(buffer->dtype)));
     const auto tile =
         ir::make_tile(buffer->name + ".stitched", *buffer, ir::Scope::shared, tile_.shape(request_.depth));
     tile->swizzle = ir::holds_whole_lines(*tile, tile_.swizzle()) ? tile_.swizzle() : 0;
@@ -428,7 +428,9 @@ constinit const StepKind stitch{
         "program reads nothing: in the padding of the weights and beyond the last column. Where a row keeps "
         "two of four slots, it holds the rows of all slots, and the reads choose. Its lines of 128 bytes "
         "(or 64, or 32, where the tile is narrow) are swizzled as tensor cores read them; they go along its "
-        "rows where these are neighbours in memory, as in X [n, k], or chosen from such. With a depth "
+        "rows where these are neighbours in memory, as in X [n, k], or chosen from such, and of bytes that "
+        "are "
+        "chosen one by one. With a depth "
         "beyond 1 tiles go to that many buffers in turn, and a GPU starts copies depth - 1 iterations "
         "ahead. After Shfl-BW (Huang et al.), section IV, \"in-buffer stitching\".",
     .parameters = parameters,

@@ -59,13 +59,14 @@ bool keeps_runs(const WeightMatrix& weights, std::int64_t size) {
   return true;
 }
 
-void add_pairs(const WeightMatrix& weights, std::vector<Format>& formats) {
-  // Weights of V:2:M are 2:4 too, which reads more.
-  if (const auto widest = widest_two_of_four(weights))
-    formats.push_back(formats::v_n_m({.rows = widest->v, .columns = widest->m}));
-  else if (keeps_two_of_four(weights, 1, 4))
+void add_pairs(const WeightMatrix& weights, bool halves, std::vector<Format>& formats) {
+  const auto widest = widest_two_of_four(weights);
+  if (widest) formats.push_back(formats::v_n_m({.rows = widest->v, .columns = widest->m}));
+  // Weights of V:2:M are 2:4 too, which reads more, and gathers nothing, as bytes are gathered one by one.
+  if (widest && halves) return;
+  if (keeps_two_of_four(weights, 1, 4))
     formats.push_back(Format{"n_m", {}});
-  else if (const auto mixed = mixed_tiles(weights))
+  else if (const auto mixed = halves ? mixed_tiles(weights) : std::nullopt)
     formats.push_back(mixed->format());
 }
 
@@ -99,11 +100,13 @@ void add_dense_and_csr(const WeightMatrix& weights, std::vector<Format>& formats
 
 /// What the file says that the weights were pruned for, in front of all that was found in them. Single
 /// weights are csr, whichever format they were chosen for.
-void put_first_what_is_said(const WeightMatrix& weights, bool halves, std::vector<Format>& formats) {
+void put_first_what_is_said(const WeightMatrix& weights, std::vector<Format>& formats) {
   if (weights.pruned_for == nullptr || weights.stored() == 0) return;
   const Format& said = weights.pruned_for->format;
   const bool is_of_tensor_cores = said.parameters.contains("V") || said.name == "n_m" || said.name == "mixed";
-  if (!said.parameters.contains("b") && !(is_of_tensor_cores && halves)) return;
+  const DType dtype = weights.values.dtype();
+  const bool is_multiplied = is_of_16_bits(dtype) || (is_factor_of_a_byte(dtype) && said.name != "mixed");
+  if (!said.parameters.contains("b") && !(is_of_tensor_cores && is_multiplied)) return;
   std::erase(formats, said);
   formats.insert(formats.begin(), said);
 }
@@ -149,15 +152,15 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights, const Targ
 std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
   std::vector<Format> formats;
   const bool halves = is_of_16_bits(weights.values.dtype());
-  // Lists of columns tear apart what lies along k.
-  if (is_factor_of_a_byte(weights.values.dtype()) && keeps_two_of_four(weights, 1, 4))
-    formats.push_back(formats::n_m());
+  const bool is_for_tensor_cores = halves || is_factor_of_a_byte(weights.values.dtype());
   const std::int64_t rows = weights.stored() > 0 ? rows_of_equal_groups(weights) : 0;
   const bool neighbours = rows > 0 && are_neighbours(weights, rows);
-  if (halves) {
-    add_pairs(weights, formats);
+  if (is_for_tensor_cores) {
+    add_pairs(weights, halves, formats);
     if (rows > 0)
       formats.push_back(neighbours ? formats::vector_wise({.rows = rows}) : formats::shfl_bw({.rows = rows}));
+  }
+  if (halves) {
     const bool has_pattern = !formats.empty();
     if (1 - weights.sparsity() <= most_for_fours && !(has_pattern && weights.stored() > many_entries)) {
       formats.push_back(Format{"column_quads", {}});
@@ -171,7 +174,7 @@ std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
     if (dense_inside != group_sizes.end()) formats.push_back(formats::bcsr(*dense_inside));
   }
   add_dense_and_csr(weights, formats);
-  put_first_what_is_said(weights, halves, formats);
+  put_first_what_is_said(weights, formats);
   return formats;
 }
 

@@ -30,6 +30,7 @@ std::string values_of(const RecipeKnob& knob) {
 }
 
 std::string_view types_of(const Recipe& recipe) {
+  if (recipe.of_bytes) return "f16, bf16, and of products e4m3, e5m2, i8";
   return recipe.of_halves ? "f16, bf16" : "f16, bf16, f32, f64";
 }
 

@@ -158,7 +158,10 @@ TEST(BlockFormats, ValuesLieAsTensorCoresReadThem) {
                                {DType::f32, 0, 3},
                                {DType::f32, 16, 2},
                                {DType::f32, 64, 0},
-                               {DType::f64, 0, 3}}) {
+                               {DType::f64, 0, 3},
+                               {DType::e4m3, 0, 3},
+                               {DType::e5m2, 64, 2},
+                               {DType::i8, 128, 3}}) {
     const WeightMatrix weights = grouped(64, 150, 16, 0.6, 0, 5, layout.dtype);
     const SparseTensor tensor = pack(weights, formats::vector_wise({.rows = 16, .places = layout.places}));
     const Array& values = tensor.array("values");
@@ -190,6 +193,12 @@ TEST(BlockFormats, ValuesLieAsTensorCoresReadThem) {
       }
     }
   }
+}
+
+TEST(BlockFormats, BytesFillLongerBlocks) {
+  const Format format = formats::vector_wise({.rows = 16, .places = 128});
+  EXPECT_EQ(pack(grouped(64, 150, 16, 0.6, 0, 5, DType::e4m3), format).array("values").shape()[2], 128);
+  EXPECT_THROW(pack(grouped(64, 150, 16, 0.6, 0, 5, DType::f16), format), UserError);
 }
 
 TEST(BlockFormats, ASwizzleMovesWholeChunksInsideTheirLine) {

@@ -305,6 +305,19 @@ TEST(FormatsWorthTrying, TwoOfFourOfBytes) {
   }
 }
 
+/// Groups and V:2:M as of two bytes; and 2:4 beside the latter, which gathers nothing.
+TEST(FormatsWorthTrying, ListedColumnsOfBytes) {
+  for (const DType type : {DType::i8, DType::e4m3}) {
+    const SpaceProblem groups = grouped_problem(256, 256, 8, 64, type);
+    EXPECT_EQ(formats_worth_trying(*groups.matrix).front(), formats::shfl_bw({.rows = 64})) << name_of(type);
+    const SpaceProblem pairs = pair_problem(256, 256, 8, {64, 8}, type);
+    const std::vector<Format> formats = formats_worth_trying(*pairs.matrix);
+    ASSERT_GT(formats.size(), 2U);
+    EXPECT_EQ(formats[0], formats::v_n_m({.rows = 64, .columns = 8})) << name_of(type);
+    EXPECT_EQ(formats[1].name, "n_m") << name_of(type);
+  }
+}
+
 TEST(Choice, WhatWasMeasuredStandsFirst) {
   const SpaceProblem problem = unstructured_problem(512, 512, 256);
   Record record;

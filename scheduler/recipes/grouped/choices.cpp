@@ -49,8 +49,9 @@ class Choices {
         halves_(weights_.values.dtype() == DType::f16),
         element_bytes_(static_cast<std::int64_t>(size_of(weights_.values.dtype()))),
         promotes_(is_float_of_a_byte(weights_.values.dtype())),
-        elements_(target.has(Capability::bulk_copies) &&
-                  may_gather_elements(problem.algorithm, problem.format)) {
+        bytes_by_elements_(element_bytes_ == 1 && can_gather_elements(problem.algorithm, problem.format)),
+        elements_(bytes_by_elements_ || (target.has(Capability::bulk_copies) &&
+                                         may_gather_elements(problem.algorithm, problem.format))) {
     if (pairs_) places_ = {64, 128};
     if (element_bytes_ == 1)
       for (std::int64_t& places : places_) places *= 2;
@@ -76,19 +77,21 @@ class Choices {
         {"warp_n", {16, 32, 64, 128, 256}},
         {"stages", ahead ? Values{1, 2, 3, 4, 5, 6, 8} : Values{1}},
         {"producers", roles ? Values{0, 4} : Values{0}},
-        {"producer_registers", !hand_over  ? Values{0}
-                               : promotes_ ? Values{0, 40, 88}
-                                           : Values{0, 88}},
-        {"consumer_registers", !hand_over  ? Values{0}
-                               : promotes_ ? Values{0, 152, 208, 232}
-                                           : Values{0, 152, 208}},
+        {"producer_registers", !hand_over           ? Values{0}
+                               : bytes_by_elements_ ? Values{0, 40, 88, 136}
+                               : promotes_          ? Values{0, 40, 88}
+                                                    : Values{0, 88}},
+        {"consumer_registers", !hand_over           ? Values{0}
+                               : bytes_by_elements_ ? Values{0, 152, 184, 208, 232}
+                               : promotes_          ? Values{0, 152, 208, 232}
+                                                    : Values{0, 152, 208}},
         // And 0 deals sums to blocks that go through tiles, which was never faster (few_columns.md).
         {"groups", pairs_ ? Values{1, 2, 3, 4, 8, 16} : Values{1, 2, 3, 4, 8}},
         {"line", {16, 32, 64}},
         {"blocks", {0, measured_processors, 2 * measured_processors}},
     };
     if (promotes_) all.push_back({"promote", {1, 0}});
-    if (elements_) all.push_back({"elements", {1, 0}});
+    if (elements_) all.push_back({"elements", bytes_by_elements_ && !roles ? Values{1} : Values{1, 0}});
     return all;
   }
 
@@ -123,6 +126,20 @@ class Choices {
                  ir::select(is_narrow(v("tile_n")), 8, few_sums), accumulators());
     if (target_.has(Capability::asynchronous_copies))
       list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
+    // ptxas 13.0 makes products of warps of e4m3 and e5m2 for sm_90a of conversions and products of f16.
+    if (bytes_by_elements_ && promotes_ && group_ >= rows_of_warpgroup &&
+        target_.has(Capability::warpgroup_tensor_cores))
+      list.at_most("warpgroups", "instructions of warps where warpgroups have one of the type", {},
+                   one_if(negated(by_warpgroups)), 0);
+    if (bytes_by_elements_ && target_.has(Capability::register_reallocation))
+      list.at_most("elements of roles", "warps that gather elements beside those that multiply", "warps", 4,
+                   v("producers"));
+    if (bytes_by_elements_) {
+      list.where(ir::equal(v("elements"), 0) && 0 < v("producer_registers"));
+      list.at_most("registers of words", "registers of producers, which have words under way", "registers",
+                   ir::select(is_narrow(v("tile_n")), 88, 136), v("producer_registers"));
+      list.everywhere();
+    }
     list.at_most("registers of roles", "both set or neither", {},
                  one_if(ir::equal(v("producer_registers"), 0)),
                  one_if(ir::equal(v("consumer_registers"), 0)));
@@ -133,7 +150,9 @@ class Choices {
                      "registers", expected_registers(), registers_of_consumer());
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
-    if (target_.has(Capability::warpgroup_tensor_cores) && !pairs_) prefer_what_was_fast(list, group_);
+    // Those were of two bytes.
+    if (target_.has(Capability::warpgroup_tensor_cores) && !pairs_ && element_bytes_ > 1)
+      prefer_what_was_fast(list, group_);
     list.where(0 < v("producer_registers") + v("consumer_registers"));
     list.at_most("registers of shared sums", "groups that share a sum, beside warps that hand registers over",
                  "groups", v("groups"), 1);
@@ -226,11 +245,15 @@ class Choices {
     list.everywhere();
     if (elements_) {
       list.where(0 < v("elements"));
-      list.at_most("elements", "warps that copy all, where only those who copy alone gather elements",
-                   "warps", 4 - producers, 0);
+      if (bytes_by_elements_)
+        list.where(0 < producers);
+      else
+        list.at_most("elements", "warps that copy all, where only those who copy alone gather elements",
+                     "warps", 4 - producers, 0);
       list.at_most("stages of elements", "stages of which each warp that copies fills its own", "stages", 4,
                    v("stages"));
       list.everywhere();
+      words(list);
     }
     list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
     list.where(0 < v("blocks"));
@@ -242,6 +265,18 @@ class Choices {
     list.divides("warpgroups", "warps that are in no group whose registers are set",
                  ir::select(ir::equal(set, 0), 1, 4), warps());
     registers_of_roles(list);
+  }
+
+  /// Producers turn words of bytes of X [k, n].
+  void words(Conditions& list) const {
+    if (!bytes_by_elements_) return;
+    list.where(ir::equal(v("elements"), 0));
+    list.at_most("words", "warps that copy all, where only those who copy alone turn words", "warps",
+                 4 - v("producers"), 0);
+    list.at_most("stages of words", "stages of which each warp that copies fills its own", "stages", 4,
+                 v("stages"));
+    list.divides("columns of words", "columns that a warp turns at once", 32, v("tile_n"));
+    list.everywhere();
   }
 
   /// A choice of what a block with so many consumers begins with, by a number for each count of their
@@ -364,7 +399,8 @@ class Choices {
   bool halves_;
   std::int64_t element_bytes_;
   bool promotes_;
-  bool elements_;  ///< whether producers may gather those of X [n, k]
+  bool bytes_by_elements_;  ///< elements of a byte, which nothing else brings into lines along k
+  bool elements_;           ///< whether producers may gather those of X [n, k]
   std::vector<std::int64_t> places_{16, 32, 64};
   Tile<Expr> tile_{pairs_,
                    ir::equal(v("instruction"), wgmma_number),

@@ -14,6 +14,11 @@ namespace {
 using namespace grouped;
 
 constexpr std::int64_t least_columns = 64;
+/// Of bytes that are gathered one by one tiles are no wider than the product is: what lies beyond takes as
+/// long.
+constexpr std::int64_t least_columns_of_bytes = 16, most_columns_of_bytes = 128;
+/// Of more columns of bytes a launch transposes X. Four stages of the widest tiles fit.
+constexpr std::int64_t most_columns_of_elements = 32, most_columns_of_words = 256, columns_of_words = 32;
 constexpr std::int64_t most_stages = 4;
 /// Of images that threads gather element by element: nothing but the weights runs ahead.
 constexpr std::int64_t stages_of_elements = 2;
@@ -22,6 +27,8 @@ constexpr std::int64_t room_for_barriers = 256;          ///< bytes
 /// Beside the accumulators of two warpgroups; what the producers give up (docs/measurements.md).
 constexpr std::int64_t warps_of_producer = 4;
 constexpr std::int64_t registers_of_producer = 88, registers_of_consumer = 208;
+/// Those of words of bytes have 64 of them under way.
+constexpr std::int64_t registers_of_words = 136, registers_beside_words = 184;
 
 class Numbers {
  public:
@@ -37,6 +44,7 @@ class Numbers {
 
   ShflBwKnobs operator()() {
     refuse_idle_knobs();
+    refuse_bytes_without_roles();
     ShflBwKnobs chosen = knobs_;
     chosen.tile_m = tiles_.rows;
     chosen.tile_k = tiles_.places;
@@ -44,7 +52,7 @@ class Numbers {
     chosen.cluster = blocks_of_cluster();
     chosen.blocks = blocks_through_tiles();
     chosen.instruction = instruction();
-    chosen.elements = knobs_.elements.value_or(0);
+    chosen.elements = elements();
     chosen.promote = knobs_.promote.value_or(is_float_of_a_byte(weights_.dtype()) ? 1 : 0);
     by_warpgroups() ? cut_for_warpgroups(chosen) : cut_for_warps(chosen);
     refuse_wide_warps(chosen);
@@ -56,10 +64,14 @@ class Numbers {
     chosen.line = knobs_.line.value_or(line_of(tile, *chosen.stages));
     // All threads meet where blocks share a sum, each with the registers that it began with.
     const bool hand_over = by_warpgroups() && *chosen.groups <= 1;
+    const bool words = gathers_bytes() && *chosen.elements == 0;
+    const auto handed = [&](const std::optional<std::int64_t>& given, std::int64_t usual) {
+      return roles ? given.value_or(hand_over ? usual : 0) : 0;
+    };
     chosen.producer_registers =
-        roles ? knobs_.producer_registers.value_or(hand_over ? registers_of_producer : 0) : 0;
+        handed(knobs_.producer_registers, words ? registers_of_words : registers_of_producer);
     chosen.consumer_registers =
-        roles ? knobs_.consumer_registers.value_or(hand_over ? registers_of_consumer : 0) : 0;
+        handed(knobs_.consumer_registers, words ? registers_beside_words : registers_of_consumer);
     return chosen;
   }
 
@@ -79,6 +91,26 @@ class Numbers {
                                   blocks_of_cluster()),
                       fmt::format("groups = 0 with blocks = {} and without cluster, or other groups",
                                   measured_device.multiprocessors));
+  }
+
+  /// Whether elements of a byte are gathered one by one.
+  bool gathers_bytes() const {
+    return is_factor_of_a_byte(weights_.dtype()) && can_gather_elements(algorithm_, weights_.format());
+  }
+
+  /// Whether they are: of many columns producers turn words of X [k, n].
+  std::int64_t elements() const {
+    if (knobs_.elements) return *knobs_.elements;
+    const bool few = (extent_.is_static() && extent_.value <= most_columns_of_elements) ||
+                     knobs_.tile_n.value_or(columns_of_words) % columns_of_words != 0;
+    return gathers_bytes() && (few || !has_roles()) ? 1 : 0;
+  }
+
+  void refuse_bytes_without_roles() const {
+    if (!gathers_bytes() || elements() > 0 || has_roles()) return;
+    throw UserError("elements of a byte are read along k", algorithm_.name,
+                    fmt::format("elements = 0 on {} without producers", target_.name),
+                    "elements = 1, or on sm_90 and newer producers = 4, which turn words of X [k, n]");
   }
 
   /// Warps that would compute beside their tile.
@@ -113,11 +145,11 @@ class Numbers {
     return target_.has(Capability::warpgroup_tensor_cores) && tiles_.rows >= rows_of_warpgroup;
   }
 
-  /// Producers copy whole runs.
+  /// Producers copy whole runs, and each of their warps a stage of its own where it gathers bytes.
   bool has_roles() const {
     if (knobs_.producers) return *knobs_.producers > 0;
     return target_.has(Capability::register_reallocation) && has_runs() && knobs_.groups.value_or(1) <= 1 &&
-           knobs_.stages.value_or(most_stages) > 1;
+           knobs_.stages.value_or(most_stages) >= (gathers_bytes() ? warps_of_producer : 2);
   }
 
   std::int64_t blocks_of_cluster() const { return knobs_.cluster.value_or(1); }
@@ -156,6 +188,9 @@ class Numbers {
     if (!extent_.is_static()) return most;
     if (by_elements()) return least_columns;
     const auto enough = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
+    if (gathers_bytes() && elements() > 0)
+      return std::clamp(enough, least_columns_of_bytes, std::min(most, most_columns_of_bytes));
+    if (gathers_bytes()) most = std::min(most, most_columns_of_words);
     const std::int64_t widest = std::clamp(enough, least_columns, most);
     std::int64_t best = widest;
     for (std::int64_t width = widest / 2; width >= least_columns && has_widths(); width /= 2) {

@@ -21,11 +21,9 @@ bool has_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
          });
 }
 
-/// Lists of columns tear apart what lies along k.
 bool reads_bytes(const Algorithm& algorithm, const SparseTensor& weights) {
-  return is_factor_of_a_byte(weights.dtype()) && weights.format().name == "n_m" &&
-         size_of(algorithm.operands[algorithm.output.operand].dtype) == 2 &&
-         !product_loops(algorithm).rows.empty();
+  return is_factor_of_a_byte(weights.dtype()) && can_multiply_bytes(algorithm, weights.format()) &&
+         size_of(algorithm.operands[algorithm.output.operand].dtype) == 2;
 }
 
 /// The steps of numbers that are chosen.

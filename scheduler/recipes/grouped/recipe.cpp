@@ -97,16 +97,19 @@ Format format_of(const Format& format, const KnobValues& point) {
   return other;
 }
 
-/// Lists of columns tear apart what lies along k.
 std::string why_no_bytes(const SpaceProblem& problem) {
   if (!is_factor_of_a_byte(problem.matrix->values.dtype())) return {};
   const Algorithm& algorithm = problem.algorithm;
   const DType results = algorithm.operands[algorithm.output.operand].dtype;
   if (size_of(results) != 2)
     return fmt::format("results of {}, where such recipes store f16 and bf16", name_of(results));
-  if (problem.format.name == "n_m" && !product_loops(algorithm).rows.empty()) return {};
-  return fmt::format("tensor cores read elements of a byte along k, as products of n_m have them, not {}",
-                     problem.format.text());
+  if (can_multiply_bytes(algorithm, problem.format)) return {};
+  if (product_loops(algorithm).rows.empty())
+    return "elements of a byte are multiplied in products of two matrices alone";
+  return fmt::format(
+      "tensor cores read elements of a byte along k, as tiles of n_m and of lists of columns have them, not "
+      "of {}",
+      problem.format.text());
 }
 
 std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target) {
@@ -141,6 +144,7 @@ Recipe recipe_of(const Kind& kind, std::string_view name) {
   return {.name = name,
           .is_format = kind.is_format,
           .of_halves = true,
+          .of_bytes = true,
           .knobs = rows_of(shfl_bw_knobs()),
           .some_knobs = "tile_n=256,stages=3",
           .choices = grouped_choices,

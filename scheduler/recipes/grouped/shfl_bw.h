@@ -43,7 +43,9 @@ struct ShflBwKnobs {
       {};  ///< blocks with neighbouring columns that copy the values for one another (sm_90a); 1: none
   std::optional<std::int64_t> elements =
       {};  ///< 1: producers gather X [n, k] as it lies, element by element (sm_90 and newer, `producers` =
-           ///< 4); 0: a launch in front transposes it. Left to the recipe, 1 only where no knob has a value
+           ///< 4); 0: a launch in front transposes it. Left to the recipe, 1 only where no knob has a value.
+           ///< Of elements of a byte 0 is for `producers` = 4, which turn words of X [k, n]; left to the
+           ///< recipe, 1 up to 32 columns and where all warps copy
   std::optional<std::int64_t> promote = {};  ///< 1: sums of a tile_k are added to others in f32, unasked of
                                              ///< e4m3 and e5m2; 0: by the instruction
 };
@@ -64,11 +66,11 @@ std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs();
 /// have no roles, and what is not four bytes long is loaded and stored element by element, by tiles of 64
 /// columns (scheduler/passes/own_places.h).
 ///
-/// `weights` are in vector_wise or shfl_bw with groups of 16 rows and more, f16 or bf16; UserError for
-/// others, and for algorithms of another form. A CPU, and bf16 on sm_75, gets its default schedule, as long
-/// as no knob is given. Other tiles than those of `weights` are made by packing them anew. UserError for
-/// knobs out of their ranges (recipe.cpp) and for those that do not fit, from the step that would follow
-/// them.
+/// `weights` are in vector_wise or shfl_bw with groups of 16 rows and more, f16 or bf16, or in products of
+/// two matrices e4m3, e5m2 or i8; UserError for others, and for algorithms of another form. A CPU, and bf16
+/// on sm_75, gets its default schedule, as long as no knob is given. Other tiles than those of `weights` are
+/// made by packing them anew. UserError for knobs out of their ranges (recipe.cpp) and for those that do not
+/// fit, from the step that would follow them.
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(shfl_bw, const ShflBwKnobs& = {}, CallPlace = {})

@@ -114,8 +114,9 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
   const std::int64_t group = rows_of_group(weights.format());
   KnobValues given = values_of(shfl_bw_knobs(), knobs);
   given.erase("cluster");
-  const bool has_choice =
-      target.has(Capability::warpgroup_tensor_cores) && group >= rows_of_warpgroup && given.empty();
+  // Of elements of a byte what gathers them bounds a tile (choose.cpp).
+  const bool has_choice = target.has(Capability::warpgroup_tensor_cores) && group >= rows_of_warpgroup &&
+                          given.empty() && !is_factor_of_a_byte(weights.dtype());
   if (!has_choice || !has_plain_columns(algorithm, loops)) return knobs;
   const TileChoices tiles(weights, extent_of(algorithm, loops.columns.front()).value);
   const TileSize tile = tiles.cheapest();

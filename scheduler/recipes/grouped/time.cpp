@@ -32,6 +32,9 @@ constexpr double copied_element = 0.029, waited_element = 0.188, stored_element 
 /// What a multiprocessor takes for each element of X [n, k] that its producers gather. Of 13824 x 5120 with 8
 /// to 32 columns on an H200 (docs/measurements/few_columns.md).
 constexpr double gathered_element = 5e-5;
+/// And for each byte of X [k, n] that they turn, words of four at a time. Counted, not measured: a warp has
+/// 64 words of each lane under way and is a memory's latency and about as long in instructions with them.
+constexpr double turned_byte = 2.2e-5;
 
 /// How a point cuts the product.
 struct Cut {
@@ -203,6 +206,12 @@ Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Ta
   if (given(point, "elements", 0) > 0)
     parts.add(Resource::launch,
               turns * depth * std::min(columns, static_cast<double>(summary.n)) * gathered_element);
+  else if (cut.element_bytes == 1 && !problem.keeps_columns) {
+    // Blocks that share a multiprocessor have as many words under way each.
+    const double beside = cut.persists ? static_cast<double>(wanted) / static_cast<double>(busy) : together;
+    parts.add(Resource::l2,
+              turns * depth * columns * turned_byte / std::clamp(beside, 1.0, resident(cut, target)));
+  }
   if (problem.n % 2 != 0) {
     const double of_thread =
         static_cast<double>(cut.places * cut.columns) / static_cast<double>(lanes_of_warp * warps_of(cut));

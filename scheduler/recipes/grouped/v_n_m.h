@@ -14,13 +14,14 @@ namespace weft {
 /// the rows of B are those that follow one another. After Castro et al., "VENOM: A Vectorized N:M Format for
 /// Unleashing the Power of Sparse Tensor Cores" (SC 2023). Convolutions as shfl_bw has them.
 ///
-/// `weights` are in n_m, v_n_m, mixed, column_quads or hb_ell:pairs=1, f16 or bf16; UserError for others, and
-/// for algorithms of another form. Blocks of mixed that keep all are multiplied by mma.sync or wgmma: in the
-/// same loop, or, where warps have roles, in one before it. A CPU and sm_75 get their default schedule, as
-/// long as no knob is given. The knobs are those of shfl_bw, with their sparse instructions: mma_m16n8k16
-/// stands for mma.sp.m16n8k32, wgmma for wgmma.sp; tile_k is 64 or 128, places before two of four are kept.
-/// Weights in column_quads, which names no V, get on sm_90a the 64, 128 or 256 rows with which the block that
-/// has most tiles is done first. UserError for knobs that do not fit.
+/// `weights` are in n_m, v_n_m, mixed, column_quads or hb_ell:pairs=1, f16 or bf16, or in n_m, v_n_m or
+/// column_quads of products e4m3, e5m2 or i8; UserError for others, and for algorithms of another form.
+/// Blocks of mixed that keep all are multiplied by mma.sync or wgmma: in the same loop, or, where warps have
+/// roles, in one before it. A CPU and sm_75 get their default schedule, as long as no knob is given. The
+/// knobs are those of shfl_bw, with their sparse instructions: mma_m16n8k16 stands for mma.sp.m16n8k32, wgmma
+/// for wgmma.sp; tile_k is 64 or 128, places before two of four are kept. Weights in column_quads, which
+/// names no V, get on sm_90a the 64, 128 or 256 rows with which the block that has most tiles is done first.
+/// UserError for knobs that do not fit.
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(v_n_m, const ShflBwKnobs& = {}, CallPlace = {})

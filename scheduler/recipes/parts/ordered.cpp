@@ -156,9 +156,15 @@ bool can_gather_elements(const Algorithm& algorithm, const Format& format) {
   if (loops.columns.empty() || std::ranges::find(of_lists, format.name) == of_lists.end()) return false;
   return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
     const Operand& operand = algorithm.operands[factor.operand];
-    return operand.name == loops.dense && size_of(operand.dtype) == 2 &&
-           lies_across(operand, factor, loops.columns);
+    if (operand.name != loops.dense) return false;
+    return is_factor_of_a_byte(operand.dtype) ||
+           (size_of(operand.dtype) == 2 && lies_across(operand, factor, loops.columns));
   });
+}
+
+bool can_multiply_bytes(const Algorithm& algorithm, const Format& format) {
+  return (format.name == "n_m" && !product_loops(algorithm).rows.empty()) ||
+         can_gather_elements(algorithm, format);
 }
 
 GatheredProduct ordered_product(const Algorithm& algorithm) {
@@ -195,7 +201,7 @@ std::vector<std::string> operands_to_align(const Algorithm& algorithm) {
   return names;
 }
 
-/// Of the dense operand of one column: [1, k] rather than [k, 1].
+/// Of the dense operand: [n, k] rather than [k, n], of one column too.
 bool is_row(const Algorithm& algorithm, const std::string& name) {
   const ProductLoops loops = product_loops(algorithm);
   return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
@@ -215,10 +221,22 @@ bool copies_input(const Algorithm& algorithm) {
 
 namespace {
 
-/// As tensor cores take elements of a byte: [n, k] in whole runs of 16 bytes.
-void bring_along_the_sum(Schedule& schedule, const std::string& dense) {
+/// As tensor cores take elements of a byte: [n, k], in whole runs of 16 bytes unless they are gathered one by
+/// one.
+void bring_along_the_sum(Schedule& schedule, const std::string& dense, bool by_elements) {
   if (reads_runs_of_the_sum(schedule.algorithm(), *schedule.weights())) return;
+  if (by_elements && is_row(schedule.algorithm(), dense)) return;
   is_row(schedule.algorithm(), dense) ? schedule.align(dense) : schedule.transpose(dense);
+}
+
+/// Rows of columns in whole runs of 16 bytes, which threads turn while they copy.
+void bring_along_columns(Schedule& schedule, const std::string& dense) {
+  if (is_row(schedule.algorithm(), dense)) {
+    schedule.transpose(dense);
+    return;
+  }
+  const Operand& operand = schedule.algorithm().operands[dense_operand(schedule.algorithm())];
+  if (!fills_runs(operand.dtype, operand.shape.back()) || !operand.strides.empty()) schedule.align(dense);
 }
 
 }  // namespace
@@ -244,7 +262,11 @@ Schedule ordered_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
   for (const std::string& name : operands_to_transpose(given))
     if (name == results ? !leaves_results : !leaves_input) schedule.transpose(name);
   if (of_bytes) {
-    bring_along_the_sum(schedule, dense);
+    const bool by_elements = dense == as_it_lies;
+    if (!by_elements && can_gather_elements(given, schedule.weights()->format()))
+      bring_along_columns(schedule, dense);
+    else
+      bring_along_the_sum(schedule, dense, by_elements);
     return schedule;
   }
   if (copies != OperandCopies::transposed) {

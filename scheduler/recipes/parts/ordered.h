@@ -36,9 +36,14 @@ bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights
 /// tiles have lines along k (stitch), in whole runs of 16 bytes.
 bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights);
 
-/// Whether producers can gather X [n, k] as it lies, element by element, into tiles with lines along k: of
-/// two bytes, and of weights that list their columns one by one.
+/// Whether X [n, k] can be gathered as it lies, element by element, into tiles with lines along k, of weights
+/// that list their columns one by one: where elements have two bytes, and where they have one, of X [k, n]
+/// too, which a launch brings in that order.
 bool can_gather_elements(const Algorithm& algorithm, const Format& format);
+
+/// Whether tiles of weights in the format can have the lines along k that tensor cores ask of elements of a
+/// byte.
+bool can_multiply_bytes(const Algorithm& algorithm, const Format& format);
 
 /// The operands of such a product that a CPU's kernel has transposed, however few results there are: its
 /// vectors are of columns.

@@ -79,7 +79,9 @@ std::int64_t ProblemSummary::gathered_columns() const {
 }
 
 bool ProblemSummary::leaves_runs_of_rows() const {
-  return output_across && fills_runs(dtype, m) && !names_rows;
+  // Those of elements of a byte have two.
+  const DType results = is_factor_of_a_byte(dtype) ? DType::f16 : dtype;
+  return output_across && fills_runs(results, m) && !names_rows;
 }
 
 bool ProblemSummary::reads_runs_of_the_sum() const {
@@ -141,6 +143,8 @@ void add_algorithm(ProblemSummary& summary, const Algorithm& algorithm, std::int
   summary.n = summary.m > 0 ? elements_of(output, open_size) / summary.m : 0;
   for (const TensorAccess& factor : algorithm.factors) {
     const Operand& operand = algorithm.operands[factor.operand];
+    // What is read is most of the bytes, and what is multiplied says how fast.
+    if (is_factor_of_a_byte(operand.dtype)) summary.dtype = operand.dtype;
     if (operand.storage == Storage::sparse) continue;
     summary.dense_elements = elements_of(operand, open_size);
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;

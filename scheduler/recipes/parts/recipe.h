@@ -55,6 +55,7 @@ struct Recipe {
   bool (*is_format)(const Format& format) = nullptr;
   std::string_view formats = {};  ///< the same for people: "csr or dense"
   bool of_halves = false;         ///< types of tensor cores alone: f16 and bf16, some e4m3 and e5m2
+  bool of_bytes = false;          ///< among them all that have a byte, in products of two matrices
   bool of_gpus = true;            ///< not the CPU
   bool of_cpus = false;           ///< no GPU
   std::vector<RecipeKnob> knobs = {};

@@ -39,13 +39,17 @@ bool StitchedTile::has(const std::string& loop) const {
   return is_in(rows_) || is_in(columns_);
 }
 
-void StitchedTile::lay_out(const Expr& last_index, std::int64_t element_bytes) {
-  const bool is_looked_up = ir::any<ir::Load>(last_index, [&](const ir::Load& load) {
-    return std::ranges::any_of(load.indices, [&](const Expr& index) { return rows_.is_used_by(index); });
-  });
-  const bool is_number = last_index.as<ir::Load>() != nullptr;
-  along_rows_ =
-      (!is_looked_up || is_number) && rows_.is_used_by(last_index) && !columns_.is_used_by(last_index);
+void StitchedTile::lay_out(const std::vector<Expr>& indices, std::int64_t element_bytes) {
+  const auto is_looked_up = [&](const Expr& index) {
+    return ir::any<ir::Load>(index, [&](const ir::Load& load) {
+      return std::ranges::any_of(load.indices, [&](const Expr& each) { return rows_.is_used_by(each); });
+    });
+  };
+  const Expr& last = indices.back();
+  const bool is_number = last.as<ir::Load>() != nullptr;
+  const bool is_along_memory =
+      (!is_looked_up(last) || is_number) && rows_.is_used_by(last) && !columns_.is_used_by(last);
+  along_rows_ = is_along_memory || (element_bytes == 1 && std::ranges::any_of(indices, is_looked_up));
   line_ = along().extent;
   for (const int swizzle : {3, 2, 1}) {
     const std::int64_t elements = (std::int64_t{16} << swizzle) / element_bytes;

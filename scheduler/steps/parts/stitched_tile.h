@@ -20,10 +20,11 @@ class StitchedTile {
   bool is_whole() const { return !rows_.loops.empty() && !columns_.loops.empty(); }
   bool has(const std::string& loop) const;
 
-  /// When all loops are known: which way lines go, by the last index of what is read, and how long they are.
+  /// When all loops are known: which way lines go, by the indices of what is read, and how long they are.
   /// Rows that are looked up one by one lie apart, but nearer than columns do where memory goes along them;
-  /// those behind a number that is looked up are neighbours.
-  void lay_out(const ir::Expr& last_index, std::int64_t element_bytes);
+  /// those behind a number that is looked up are neighbours. Bytes lie along rows that are looked up wherever
+  /// memory goes, because tensor cores read them so alone.
+  void lay_out(const std::vector<ir::Expr>& indices, std::int64_t element_bytes);
 
   int swizzle() const { return swizzle_; }
   /// Panels of lines, behind so many buffers where there are several.

@@ -46,7 +46,7 @@ class QuantizeTest : public ::testing::Test {
   VerbAnswer quantize(const std::string& type, const std::string& format = "csr") const {
     std::vector<std::string> words{"prune",  path("w.npy"), "--format",           format, "--quantize", type,
                                    "--json", "-o",          path("q.safetensors")};
-    if (format == "csr") words.insert(words.end(), {"--sparsity", "0.5"});
+    if (format != "n_m") words.insert(words.end(), {"--sparsity", "0.5"});
     VerbAnswer answer = call_weft(words);
     EXPECT_EQ(answer.code, 0) << answer.errors;
     return answer;
@@ -116,7 +116,7 @@ TEST_F(QuantizeTest, ReadAgainIsWithinHalfAStep) {
 }
 
 TEST_F(QuantizeTest, VerbsTakeTheScalesOfTheFile) {
-  for (const std::string format : {"csr", "n_m"}) {
+  for (const std::string format : {"csr", "n_m", "shfl_bw:V=16"}) {
     quantize("e4m3", format);
     for (const std::string device : {"cpu", "sim:sm_90a"}) {
       SCOPED_TRACE(format + " on " + device);
