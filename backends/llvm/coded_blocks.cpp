@@ -292,6 +292,7 @@ std::optional<CodedNest> SumCoder::nest(const Stmt& stmt) {
   }
   found->calls = calls;
   nest.block = *std::move(found);
+  nest.block.fetched = fetched_ahead(nest);
   if (nest.block.is_array() && !keep_sums(nest)) return std::nullopt;
   return nest;
 }
@@ -328,6 +329,10 @@ bool SumCoder::reads_apart(const std::vector<CodedNest::Loop>& loops, const Stmt
   });
 }
 
+std::int64_t SumCoder::most_bytes_of(const CodedBlock& block) {
+  return block.short_pieces ? most_bytes_of_short_piece : most_bytes_of_piece;
+}
+
 /// Alike in length, of at most so many bytes of code.
 std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum, std::int64_t most) const {
   const std::int64_t all = bytes_of_code(sum), count = ceil_divide(all, most);
@@ -351,13 +356,14 @@ std::vector<SumCoder::Sum> SumCoder::pieces_of(const Sum& sum, std::int64_t most
 SumCoder::Leaf SumCoder::leaf(const CodedBlock& block, const Stmt& stmt) {
   const Sum& sum = run(stmt);
   Leaf leaf;
-  for (Sum& piece : pieces_of(sum, block.short_pieces ? most_bytes_of_short_piece : most_bytes_of_piece)) {
+  for (Sum& piece : pieces_of(sum, most_bytes_of(block))) {
     constexpr std::int64_t line = 64;
     // The next one is about as long.
     if (block.calls > 0)
       piece.what.ahead =
           line * ceil_divide(bytes_of_code(piece) / bytes_of_entry * (bytes_of_entry + bytes_of_weight),
                              line * block.calls);
+    if (block.fetched) fetch(*block.fetched, sum, std::ssize(leaf.pieces), piece);
     name(piece, &block, leaf.pieces.empty() ? Begin::zero : Begin::stored);
     leaf.pieces.push_back(std::move(piece.what));
   }

@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/simplify.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,18 @@ struct CodedSum {
   ir::Expr of_dense;  ///< offset of the element that its first argument points to; its second one is all sums
   std::int64_t ahead =
       0;  ///< bytes behind it that a call fetches, from as many times a number on that it is given
+  ir::Expr fetched = {};  ///< offset in the dense operand from where on a call fetches; undefined: nothing
+};
+
+/// Rows of the dense operand that calls fetch for the next group of columns.
+struct FetchedColumns {
+  ir::Expr first;                                   ///< offset of the first row's columns in the next group
+  ir::Expr call;                                    ///< number of the vector
+  std::int64_t vectors = 0, rows = 0, between = 0;  ///< vectors of a group, rows, elements from row to row
+  std::int64_t last = 0;                            ///< offset from where on a call's rows are all inside
+  std::int64_t calls = 0;                           ///< those of a group
+  std::map<const ir::EntryTable*, std::int64_t> before;  ///< calls of a group ahead of a run's
+  std::int64_t rows_of_call() const { return (rows + calls - 1) / calls; }
 };
 
 /// Elements of a vector that statements ask for: those of a loop over lanes, or one.
@@ -61,6 +74,7 @@ struct CodedBlock {
   std::int64_t calls = 0;
   bool short_pieces = false;  ///< there is more of code or vectors than caches hold
   ir::Stmt results;           ///< what is done with them there, after all functions; undefined: nothing
+  std::optional<FetchedColumns> fetched = {};
   /// Where the function finds that element of the sums.
   std::int64_t place_of(std::int64_t element) const { return element / between_sums * between_stored; }
   bool is_array() const { return stored->scope != ir::Scope::global; }
@@ -117,6 +131,7 @@ class SumCoder {
     std::int64_t first_row = 0, between_rows = 0;  ///< elements of the sums
     std::set<std::int64_t> rows;                   ///< elements of the sums that are added to
     std::int64_t bytes_of_dense = 4;               ///< an element's
+    std::vector<std::int64_t> fetched = {};        ///< bytes from where on it fetches to each line
     std::int64_t element_of(std::int64_t row) const { return first_row + row * between_rows; }
     /// The register of each element of the sums that is added to.
     std::map<std::int64_t, std::int64_t> registers() const;
@@ -148,6 +163,11 @@ class SumCoder {
   std::int64_t bytes_of_all(const ir::Stmt& sums);
   std::int64_t bytes_of_vectors(const ir::Stmt& sums);
   bool reads_apart(const std::vector<CodedNest::Loop>& loops, const ir::Stmt& sums);
+  static std::int64_t most_bytes_of(const CodedBlock& block);
+  // coded_fetch.cpp
+  std::optional<FetchedColumns> fetched_ahead(const CodedNest& nest);
+  static void fetch(const FetchedColumns& fetched, const Sum& run, std::int64_t number, Sum& piece);
+  void each_run(const ir::Stmt& sums, const std::function<void(const Sum&)>& visit);
   // sum_text.cpp
   std::string text_of(const Sum& sum, const CodedBlock* block, Begin begin) const;
   void write_products(const Sum& sum, const std::map<std::int64_t, std::int64_t>& register_of,

@@ -248,10 +248,10 @@ void Emitter::emit(const CodedNest& nest, const ir::Stmt& sums) {
 void Emitter::call(const CodedSum& sum, const CodedNest& nest) {
   const CodedBlock& block = nest.block;
   llvm::Type* pointer = builder_.getPtrTy();
-  const llvm::FunctionCallee function = module_.getOrInsertFunction(
-      sum.name,
-      llvm::FunctionType::get(builder_.getVoidTy(),
-                              {pointer, pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false));
+  std::vector<llvm::Type*> types{pointer, pointer, builder_.getInt32Ty(), builder_.getInt64Ty()};
+  if (sum.fetched.defined()) types.push_back(pointer);
+  const llvm::FunctionCallee function =
+      module_.getOrInsertFunction(sum.name, llvm::FunctionType::get(builder_.getVoidTy(), types, false));
   const ir::Expr elements = ir::maximum(ir::minimum(block.elements, block.lanes), 0);
   llvm::Value* stored = builder_.CreateZExtOrTrunc(value(elements), builder_.getInt32Ty());
   stored = builder_.CreateSub(builder_.CreateShl(builder_.getInt32(1), stored), builder_.getInt32(1));
@@ -261,8 +261,10 @@ void Emitter::call(const CodedSum& sum, const CodedNest& nest) {
       number = number * loop->extent + ir::variable(loop->name) - loop->begin;
   }
   llvm::Value* ahead = builder_.CreateSExtOrTrunc(value(number * sum.ahead), builder_.getInt64Ty());
-  builder_.CreateCall(function, {pointer_to(*sum.dense, sum.of_dense), pointer_to(*block.stored, block.place),
-                                 stored, ahead});
+  std::vector<llvm::Value*> arguments{pointer_to(*sum.dense, sum.of_dense),
+                                      pointer_to(*block.stored, block.place), stored, ahead};
+  if (sum.fetched.defined()) arguments.push_back(pointer_to(*sum.dense, sum.fetched));
+  builder_.CreateCall(function, arguments);
 }
 
 void Emitter::of(const ir::TensorOperation& s) {

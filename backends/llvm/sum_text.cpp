@@ -129,7 +129,12 @@ void SumCoder::write_products(const Sum& sum, const std::map<std::int64_t, std::
   Pointer operand("%rdi", of_reads, near), value("%rax", wide ? bytes_of_value : 1, true);
   const auto out = std::back_inserter(text);
   std::int64_t used = 0;
+  std::size_t fetched = 0;
   for (std::size_t column = sum.begin; column < sum.end; ++column) {
+    // Evenly among the columns: a processor waits for a few lines at a time.
+    for (const std::size_t all = sum.fetched.size();
+         fetched < all * (column - sum.begin + 1) / (sum.end - sum.begin); ++fetched)
+      fmt::format_to(out, "prefetcht1 {}(%r8)\n", sum.fetched[fetched]);
     const std::string place = operand.operand(places[column] * sum.bytes_of_dense, text);
     fmt::format_to(out, "{} {}, {}{}\n", instruction_of_read(sum.what.dense->dtype), place, vector,
                    of_operand);
@@ -165,10 +170,10 @@ std::string SumCoder::text_of(const Sum& sum, const CodedBlock* block, Begin beg
     sums.load(text);
   }
   if (sum.what.ahead > 0) {
-    text += "leaq 5f(%rip), %r8\naddq %rcx, %r8\n";
+    text += "leaq 5f(%rip), %r9\naddq %rcx, %r9\n";
     constexpr std::int64_t line = 64;
     for (std::int64_t byte = 0; byte < sum.what.ahead; byte += line)
-      fmt::format_to(out, "prefetcht1 {}(%r8)\n", byte);
+      fmt::format_to(out, "prefetcht1 {}(%r9)\n", byte);
   }
   write_products(sum, register_of, text, values);
   sums.store(text);

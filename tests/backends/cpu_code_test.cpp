@@ -329,6 +329,30 @@ TEST(CpuCode, VectorsOfHalfARegister) {
   }
 }
 
+/// Rows of the dense operand, 3120 columns of which are more than a second cache holds.
+TEST(CpuCode, ColumnsThatStayWhereTheyLieAreFetchedBeforeTheirTurn) {
+  if (!runs_here("x86-64-v4")) GTEST_SKIP() << "[SKIP] no AVX-512";
+  const auto fetches = [](std::int64_t rows, std::int64_t inner, std::int64_t columns, const CpuCode& knobs) {
+    const Schedule schedule = cpu_code(spmm_algorithm(rows, inner, columns, DType::f32),
+                                       packed(test::small_integers(rows, inner)), with_vectors(64), knobs);
+    const Kernel kernel = test::expect_exact_on_cpu(schedule, {.processor = "x86-64-v4", .threads = 2});
+    const std::string text = kernel.assembly();
+    std::int64_t count = 0;
+    for (std::size_t at = text.find("prefetcht1"); at != std::string::npos;
+         at = text.find("prefetcht1", at + 1))
+      ++count;
+    return count;
+  };
+  // Two blocks and three vectors: six calls, of two functions, share 203 rows of three lines each.
+  EXPECT_EQ(fetches(61, 203, 3120, {.columns = 48}), 2 * ceil_divide(203, 6) * 3);
+  // One block, whose code is two pieces or more.
+  EXPECT_GE(fetches(31, 803, 784, {.columns = 112}), 803);
+  EXPECT_EQ(fetches(61, 203, 3120, {.columns = 16}), 0) << "one vector at a time";
+  EXPECT_EQ(fetches(61, 203, 2160, {.columns = 48}), 0) << "a second cache holds them";
+  EXPECT_EQ(fetches(61, 203, 3120, {.columns = 48, .copy = CpuCopy::panel}), 0);
+  EXPECT_EQ(fetches(5, 203, 3120, {.columns = 48}), 0) << "two entries of a column";
+}
+
 TEST(CpuCode, ResultsAndColumnsThatALaunchCounts) {
   const Epilogue epilogue{.bias = true, .activation = Activation::relu};
   test::expect_exact_on_cpu(cpu_code(spmm_algorithm(40, 33, 50, DType::f32, epilogue),

@@ -37,8 +37,9 @@ std::span<const KnobField<CpuCode>> cpu_code_knobs();
 /// aligned whatever column and stride there is. Vectors of one pixel of several images, of [n, c, h, w], have
 /// one copy of all their lines, in which images lie innermost, and results that are transposed behind the
 /// kernel: where lines leave lanes idle. Columns of a product that few blocks of rows read stay where they
-/// lie. Threads have other columns or lines, each with copies of its own, where all code is less to read than
-/// what is copied, else other rows. New weights are new code. UserError as cpu_rows(), and for more entries.
+/// lie; of an operand of more than 2.25 MiB the code fetches the next ones meanwhile (AVX-512). Threads have
+/// other columns or lines, each with copies of its own, where all code is less to read than what is copied,
+/// else other rows. New weights are new code. UserError as cpu_rows(), and for more entries.
 Schedule cpu_code(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const CpuCode& knobs = {}, CallPlace place = {});
 WEFT_RECIPE_REFUSED(cpu_code, const CpuCode& = {}, CallPlace = {})
