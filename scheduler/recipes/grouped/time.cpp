@@ -32,9 +32,10 @@ constexpr double copied_element = 0.029, waited_element = 0.188, stored_element 
 /// What a multiprocessor takes for each element of X [n, k] that its producers gather. Of 13824 x 5120 with 8
 /// to 32 columns on an H200 (docs/measurements/few_columns.md).
 constexpr double gathered_element = 5e-5;
-/// And for each byte of X [k, n] that they turn, words of four at a time. Counted, not measured: a warp has
-/// 64 words of each lane under way and is a memory's latency and about as long in instructions with them.
-constexpr double turned_byte = 2.2e-5;
+/// And for each byte of X [k, n] that they turn, words of four at a time. Of e4m3 in groups of 64 rows, 13824
+/// x 5120 with 64 to 2,048 columns on an H200, within a fifth; groups of 128 rows take twice what comes of it
+/// (docs/measurements/row_groups.md).
+constexpr double turned_byte = 4e-5;
 
 /// How a point cuts the product.
 struct Cut {
