@@ -12,8 +12,9 @@ namespace {
 constexpr std::int64_t bytes_of_fetch = 64;
 /// Less of the dense operand stays in a second cache of 2 MiB, beside results and code.
 constexpr std::int64_t least_bytes_to_fetch = 9 << 18;
-/// Fewer multiplications of a line than this are over before the next one has come.
-constexpr std::int64_t least_entries_of_row = 3;
+/// Fewer multiplications of a line than this are over before the next one has come; and of an operand that
+/// almost stays there, more have to pay for asking.
+constexpr std::int64_t least_entries_of_row = 3, least_bytes_of_entries = 9 << 20;
 
 /// How far the one loop around the code and its loop moves the first vector, in elements; 0 where several do,
 /// or none.
@@ -69,7 +70,9 @@ std::optional<FetchedColumns> SumCoder::fetched_ahead(const CodedNest& nest) {
   for (auto row = rows.begin(); std::next(row) != rows.end(); ++row)
     fetched.between = std::min(fetched.between, *std::next(row) - *row);
   fetched.rows = (*rows.rbegin() - *rows.begin()) / fetched.between + 1;
-  if (entries < least_entries_of_row * fetched.rows) return std::nullopt;
+  if (entries < least_entries_of_row * fetched.rows ||
+      entries * elements * sum.bytes_of_dense < least_bytes_of_entries * fetched.rows)
+    return std::nullopt;
   ir::Linear first = sum.first;
   std::erase_if(first.terms, [&](const ir::Linear::Term& term) {
     const auto* variable = term.atom.as<ir::Variable>();

@@ -351,6 +351,8 @@ TEST(CpuCode, ColumnsThatStayWhereTheyLieAreFetchedBeforeTheirTurn) {
   EXPECT_EQ(fetches(61, 203, 2160, {.columns = 48}), 0) << "a second cache holds them";
   EXPECT_EQ(fetches(61, 203, 3120, {.columns = 48, .copy = CpuCopy::panel}), 0);
   EXPECT_EQ(fetches(5, 203, 3120, {.columns = 48}), 0) << "two entries of a column";
+  EXPECT_EQ(fetches(8, 203, 3120, {.columns = 48}), 0)
+      << "three of an operand that almost stays in the cache";
 }
 
 TEST(CpuCode, ResultsAndColumnsThatALaunchCounts) {
