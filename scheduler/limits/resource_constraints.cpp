@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/passes/word_gather.h>
 
 #include <algorithm>
 #include <map>
@@ -177,6 +178,14 @@ class Constraints {
     });
     if (!total.defined()) return;
     if (program_.roles) {
+      ir::each<ir::Copy>(program_.body, [&](const ir::Copy& copy) {
+        if (!passes::is_by_words(copy)) return;
+        Expr bytes_of_tile = 1;
+        for (const Expr& extent : copy.extents) bytes_of_tile = times(bytes_of_tile, extent);
+        add_to(bytes, copy.destination->name + ".rows",
+               times(ir::minimum(bytes_of_tile, passes::WordGather::most_bytes_ahead),
+                     program_.roles->producers));
+      });
       // Two memory barriers of 8 bytes for each of up to 8 buffers.
       constexpr std::int64_t barrier_bytes = 128;
       parts.emplace_back("barriers", barrier_bytes);

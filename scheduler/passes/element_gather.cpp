@@ -61,8 +61,7 @@ ElementGather::ElementGather(const ir::Copy& copy, const ir::For& loop, std::int
   coming_ = registers(".coming", DType::i32, parts_);
   values_ = registers(".elements", copy.destination->dtype, lines_ * parts_);
   if (!is_by_words(copy)) return;
-  words_.emplace(copy_, data_, numbers_);
-  batches_ = words_->batches();
+  words_.emplace(copy_, loop_, warps_, data_, numbers_, next_);
 }
 
 /// Where the lane's element lies whose line is counted through all batches.
@@ -129,11 +128,11 @@ Stmt ElementGather::take_coming() const {
 }
 
 Stmt ElementGather::load_ahead() const {
-  return ir::block({load(0), load_numbers(next_, ir::variable(loop_.name) + warps_)});
+  return ir::block(
+      {words_ ? words_->begin() : load(0), load_numbers(next_, ir::variable(loop_.name) + warps_)});
 }
 
 Stmt ElementGather::load(std::int64_t batch) const {
-  if (words_) return words_->load(batch);
   // Where nothing is, something is read that is not stored. Numbers have been checked when the weights were.
   const auto from = [&](const Expr& line, const Expr& part) {
     const ir::Substitution here = place(line, part);
@@ -155,7 +154,6 @@ Stmt ElementGather::load(std::int64_t batch) const {
 }
 
 Stmt ElementGather::store(std::int64_t batch, const Expr& slot) const {
-  if (words_) return words_->store(batch, slot);
   return each_element(batch, [&](const Expr& line, const Expr& part, const Expr& element) {
     const ir::Substitution here = place(line, part);
     std::vector<Expr> to;
@@ -171,6 +169,7 @@ Stmt ElementGather::store(std::int64_t batch, const Expr& slot) const {
 }
 
 Stmt ElementGather::store(const Expr& slot) const {
+  if (words_) return ir::block({words_->fill(slot), take(next_)});
   std::vector<Stmt> statements{store(0, slot)};
   for (std::int64_t batch = 1; batch < batches_; ++batch) {
     statements.push_back(load(batch));

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
@@ -13,22 +14,12 @@ namespace weft::passes {
 namespace {
 
 constexpr std::int64_t bytes_of_word = 4;
-constexpr std::int64_t lanes_across = 8, lanes_down = lanes_of_warp / lanes_across;
-/// Eight lines have swizzles of their own: the columns of two lanes.
-constexpr std::int64_t lanes_of_swizzle = 2;
-constexpr std::int64_t columns_at_once = lanes_across * bytes_of_word;  ///< that a warp takes
-constexpr std::int64_t places_at_once = lanes_down * bytes_of_word;
-/// Registers of a thread whose words are under way together: the time of a load is shared by as many.
-constexpr std::int64_t most_words_under_way = 64;
+constexpr std::int64_t bytes_of_run = 16, runs_of_line = 8, bytes_of_line = bytes_of_run * runs_of_line;
+/// Lanes that store runs together.
+constexpr std::int64_t lanes_together = 8;
 
 Expr lane() {
   return producer_number() % lanes_of_warp;
-}
-Expr column_of_lane() {
-  return lane() % lanes_across * bytes_of_word;
-}
-Expr place_of_lane() {
-  return lane() / lanes_across * bytes_of_word;
 }
 
 }  // namespace
@@ -51,50 +42,61 @@ bool is_by_words(const ir::Copy& copy) {
          ir::uses(copy.source_begin.back(), copy.coordinates.front());
 }
 
-std::optional<RefusedGather> WordGather::why_not(const ir::Copy& copy) {
-  const std::int64_t columns = extent_of(copy, 0), places = places_of_line(copy);
-  if (columns % columns_at_once == 0 && places % lanes_of_warp == 0) {
-    const ir::Buffer& source = *copy.source;
-    const std::int64_t* step = ir::integer_value(source.strides.back());
-    const bool in_words = step != nullptr && *step == 1 &&
-                          std::all_of(source.strides.begin(), source.strides.end() - 1,
-                                      [](const Expr& stride) { return divides(bytes_of_word, stride); });
-    if (in_words) return std::nullopt;
-    return RefusedGather{fmt::format("rows of {} that are no whole words", source.name),
-                         fmt::format("align(\"{}\") first", source.name)};
-  }
-  return RefusedGather{fmt::format("{} lines of {} places of a byte", columns, places),
-                       fmt::format("multiples of {} of both", lanes_of_warp)};
+WordGather::Shares::Shares(const ir::Copy& copy) {
+  const std::int64_t all_places = places_of_line(copy), all_columns = extent_of(copy, 0);
+  places = std::min(all_places, bytes_of_line);
+  lanes_down = places / bytes_of_run;
+  lanes_across = lanes_of_warp / lanes_down;
+  columns_of_lane = std::min(bytes_of_run, all_columns / lanes_across);
+  columns = lanes_across * columns_of_lane;
+  batches_down = all_places / places;
+  batches_across = all_columns / columns;
+  ahead = std::min(batches(), most_bytes_ahead / bytes());
+  internal_check(batches() % ahead == 0, "batches of a tile that take their arrays in no fixed turns");
 }
 
-WordGather::WordGather(const ir::Copy& copy, Expr data, ir::BufferRef numbers)
-    : copy_(copy), data_(std::move(data)), numbers_(std::move(numbers)) {
-  const std::int64_t all_down = places_of_line(copy) / places_at_once,
-                     all_across = extent_of(copy, 0) / columns_at_once;
-  const auto halved_until = [](std::int64_t all, std::int64_t most) {
-    while (all > most && all % 2 == 0) all /= 2;
-    return all;
-  };
-  constexpr std::int64_t most_words = most_words_under_way / bytes_of_word, most_across = 8;
-  across_ = halved_until(all_across, most_across);
-  down_ = halved_until(all_down, std::max<std::int64_t>(1, most_words / across_));
-  batches_down_ = all_down / down_;
-  batches_across_ = all_across / across_;
+std::int64_t WordGather::Shares::columns_together() const {
+  return std::max<std::int64_t>(1, lanes_together / lanes_down);
+}
+
+std::optional<RefusedGather> WordGather::why_not(const ir::Copy& copy) {
+  const std::int64_t columns = extent_of(copy, 0), places = places_of_line(copy);
+  const bool whole = places == 32 || places == 64 || places % bytes_of_line == 0;
+  const std::int64_t least_columns =
+      bytes_of_word * lanes_of_warp * bytes_of_run / std::min(places, bytes_of_line);
+  if (!whole || columns % std::max(lanes_of_warp, least_columns) != 0)
+    return RefusedGather{
+        fmt::format("{} lines of {} places of a byte", columns, places),
+        "multiples of 32 lines, of 64 where they have 32 places, 64 or a multiple of 128 else"};
+  const ir::Buffer& source = *copy.source;
+  const std::int64_t* step = ir::integer_value(source.strides.back());
+  const bool in_runs = step != nullptr && *step == 1 &&
+                       std::all_of(source.strides.begin(), source.strides.end() - 1,
+                                   [](const Expr& stride) { return divides(bytes_of_run, stride); });
+  if (in_runs) return std::nullopt;
+  return RefusedGather{fmt::format("rows of {} that are no whole runs of 16 bytes", source.name),
+                       fmt::format("align(\"{}\") first", source.name)};
+}
+
+WordGather::WordGather(const ir::Copy& copy, const ir::For& loop, std::int64_t warps, Expr data,
+                       ir::BufferRef numbers, ir::BufferRef next)
+    : copy_(copy),
+      loop_(loop),
+      warps_(warps),
+      data_(std::move(data)),
+      shares_(copy),
+      numbers_(std::move(numbers)),
+      next_(std::move(next)) {
   const auto registers = [&](const char* what, std::vector<Expr> shape) {
     return ir::make_buffer(name(what), DType::i32, ir::Scope::registers, ir::Access::read_write,
                            std::move(shape));
   };
-  chosen_ = registers(".chosen", {down_, bytes_of_word});
-  words_ = registers(".words", {down_, across_, bytes_of_word});
-  turned_ = registers(".turned", {bytes_of_word});
-}
-
-Expr WordGather::first_place(std::int64_t batch, const Expr& down) const {
-  return (down + first_down(batch)) * places_at_once + place_of_lane();
-}
-
-Expr WordGather::first_column(std::int64_t batch, const Expr& across) const {
-  return (across + first_across(batch)) * columns_at_once + column_of_lane();
+  array_ = ir::make_tile(name(".rows"), *copy.destination, ir::Scope::shared,
+                         {warps, shares_.ahead, shares_.bytes() / bytes_of_line, bytes_of_line});
+  chosen_ = registers(".chosen", {shares_.bytes() / (bytes_of_run * lanes_of_warp)});
+  whole_ = registers(".whole", {std::max<std::int64_t>(1, shares_.places / lanes_of_warp)});
+  words_ = registers(".words", {bytes_of_run, shares_.columns_of_lane / bytes_of_word});
+  turned_ = registers(".turned", {bytes_of_word, bytes_of_word});
 }
 
 ir::Substitution WordGather::place(const Expr& column, const Expr& place_of_line) const {
@@ -108,58 +110,101 @@ ir::Substitution WordGather::place(const Expr& column, const Expr& place_of_line
   return place;
 }
 
-Stmt WordGather::each(const char* what, std::int64_t count,
-                      const std::function<Stmt(const Expr&)>& body) const {
-  const Expr number = ir::variable(name(what));
-  return ir::for_range(number, count, LoopKind::unrolled, copy_.step, body(number));
+/// Rows that lanes beside one another load from lie 16 apart. Their runs are rotated by as many as the eight
+/// lanes take beside one another.
+std::vector<Expr> WordGather::place_in_array(std::int64_t batch, const Expr& row, const Expr& column) const {
+  const std::int64_t in_row = shares_.columns / bytes_of_run;
+  const Expr run = row * in_row + column / bytes_of_run;
+  const Expr rotated = row / bytes_of_run * shares_.columns_together();
+  return {producer_number() / lanes_of_warp, batch % shares_.ahead, run / runs_of_line,
+          (run + rotated) % runs_of_line * bytes_of_run + column % bytes_of_run};
 }
 
-Stmt WordGather::each_word(const OfWord& body) const {
-  return each(".down", down_, [&](const Expr& down) {
-    return each(".across", across_, [&](const Expr& across) { return body(down, across); });
-  });
+/// A run of 16 columns of the lane. `whole`: all of the batch are inside.
+Stmt WordGather::copy_run(std::int64_t batch, std::int64_t round, const Expr& iteration, bool whole) const {
+  const std::int64_t in_row = shares_.columns / bytes_of_run;
+  const Expr run = lane() + round * lanes_of_warp;
+  const Expr row = lane() / in_row + round * (lanes_of_warp / in_row), column = run % in_row * bytes_of_run;
+  ir::Substitution here = place(column + first_column(batch), row + first_place(batch));
+  here[loop_.name] = iteration;
+  const Expr number = ir::load(chosen_, {round});
+  const auto at = [&](const Expr& e) { return ir::substitute(with_number(e, data_, number), here); };
+  ir::Copy own = copy_;
+  std::ranges::transform(copy_.source_begin, own.source_begin.begin(), at);
+  own.destination = array_;
+  own.destination_begin = place_in_array(batch, row, column);
+  own.extents = {bytes_of_run};
+  own.coordinates = {name(".place")};
+  own.of_one_thread = own.asynchronous = true;
+  own.inside = whole || !copy_.inside.defined() ? Expr() : at(copy_.inside);
+  return ir::copy(std::move(own));
 }
 
-/// The numbers of the rows that the lane loads, from the lanes that have them.
-Stmt WordGather::choose(std::int64_t batch) const {
-  return each(".down", down_, [&](const Expr& down) {
-    return each(".row", bytes_of_word, [&](const Expr& row) {
-      const Expr of_line = first_place(batch, down) + row;
-      const Expr part = (down + first_down(batch)) / (lanes_of_warp / places_at_once);
-      return ir::execute(
-          {"shuffle", {{chosen_, {down, row}, 1}}, {{numbers_, {part}, 1}}, {of_line % lanes_of_warp}});
-    });
-  });
+/// The numbers of all rows before the first copy: lanes that ask one another wait behind copies. A copy that
+/// may have to clear its run takes longer, and few batches have padding or end beyond the operand.
+Stmt WordGather::copy_batch(std::int64_t batch, const ir::BufferRef& numbers, const Expr& iteration) const {
+  const std::int64_t in_row = shares_.columns / bytes_of_run, rows_at_once = lanes_of_warp / in_row;
+  const std::int64_t rounds = shares_.bytes() / (bytes_of_run * lanes_of_warp);
+  std::vector<Stmt> chosen, whole_runs, runs;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const std::int64_t first = first_place(batch) + round * rows_at_once;
+    chosen.push_back(ir::execute({"shuffle",
+                                  {{chosen_, {round}, 1}},
+                                  {{numbers, {first / lanes_of_warp}, 1}},
+                                  {lane() / in_row + first % lanes_of_warp}}));
+    whole_runs.push_back(copy_run(batch, round, iteration, true));
+    runs.push_back(copy_run(batch, round, iteration, false));
+  }
+  Expr whole = ir::boolean(true);
+  const ir::Substitution last =
+      place(first_column(batch) + shares_.columns - bytes_of_run, first_place(batch));
+  for (const Expr& condition : ir::conjuncts_of(copy_.inside.defined() ? copy_.inside : ir::boolean(true))) {
+    if (!ir::same(condition, 0 <= data_)) {
+      whole = whole && ir::substitute(condition, last);
+      continue;
+    }
+    for (std::int64_t part = 0; part < *ir::integer_value(whole_->shape.front()); ++part) {
+      chosen.push_back(ir::execute({"none_negative",
+                                    {{whole_, {part}, 1}},
+                                    {{numbers, {part + first_place(batch) / lanes_of_warp}, 1}},
+                                    {}}));
+      whole = whole && 0 < ir::load(whole_, {part});
+    }
+  }
+  return ir::block({ir::block(std::move(chosen)),
+                    ir::if_then(whole, ir::block(std::move(whole_runs)), ir::block(std::move(runs)))});
 }
 
+Stmt WordGather::begin() const {
+  std::vector<Stmt> batches;
+  for (std::int64_t batch = 0; batch < shares_.ahead; ++batch) {
+    batches.push_back(copy_batch(batch, numbers_, ir::variable(loop_.name)));
+    batches.push_back(ir::commit_copies());
+  }
+  return ir::if_then(ir::variable(loop_.name) < loop_.begin + warps_, ir::block(std::move(batches)));
+}
+
+/// What the lane takes of the batch, from the warp's array.
 Stmt WordGather::load(std::int64_t batch) const {
-  const auto word = [&](const Expr& down, const Expr& across, const Expr& row) {
-    const Expr number = ir::load(chosen_, {down, row});
-    const ir::Substitution here = place(first_column(batch, across), first_place(batch, down) + row);
-    std::vector<Expr> from;
-    for (const Expr& index : copy_.source_begin)
-      from.push_back(ir::same(index, data_) ? ir::maximum(number, 0)
-                                            : ir::substitute(with_number(index, data_, number), here));
-    const Expr inside = copy_.inside.defined()
-                            ? ir::select(ir::substitute(with_number(copy_.inside, data_, number), here), 1, 0)
-                            : Expr(1);
-    return ir::execute(
-        {"load_word", {{words_, {down, across, row}, 1}}, {}, {ir::load(copy_.source, from), inside}});
-  };
-  return ir::block({choose(batch), each_word([&](const Expr& down, const Expr& across) {
-                      return each(".row", bytes_of_word,
-                                  [&](const Expr& row) { return word(down, across, row); });
-                    })});
+  std::vector<Stmt> rows;
+  for (std::int64_t row = 0; row < bytes_of_run; ++row) {
+    const std::vector<Expr> from = place_in_array(batch, lane() % shares_.lanes_down * bytes_of_run + row,
+                                                  lane() / shares_.lanes_down * shares_.columns_of_lane);
+    rows.push_back(ir::execute({fmt::format("load_{}_bytes", shares_.columns_of_lane),
+                                {{words_, {row, 0}, static_cast<int>(*ir::integer_value(words_->shape[1]))}},
+                                {},
+                                {ir::load(array_, from)}}));
+  }
+  return ir::block(std::move(rows));
 }
 
+/// Where fewer than eight lanes fill a line of 128 bytes, they begin with different columns of four.
 Stmt WordGather::store(std::int64_t batch, const Expr& slot) const {
-  const auto byte = [](std::int64_t i) {
-    return (lane() / lanes_of_swizzle % bytes_of_word + i) % bytes_of_word;
+  const std::int64_t together = shares_.columns_together();
+  const auto byte = [&](std::int64_t i) -> Expr {
+    return together == 1 ? Expr(i) : (lane() / shares_.lanes_down % together + i) % bytes_of_word;
   };
-  // Swizzled places of words differ by bits of the line and by whole lines, which are known: a lane computes
-  // the four of the first words alone.
   const ir::Buffer& tile = *copy_.destination;
-  const std::int64_t line = *ir::integer_value(tile.shape.back());
   const auto place_of = [&](const Expr& column, const Expr& place_of_line) {
     std::vector<Expr> to;
     for (const Expr& index : copy_.destination_begin)
@@ -167,34 +212,62 @@ Stmt WordGather::store(std::int64_t batch, const Expr& slot) const {
     to.front() = slot;
     return to;
   };
-  const std::vector<Expr> first = place_of(0, 0);
+  // Places of four columns behind differ by whole lines, which are known, and by bits of the swizzle.
+  const Expr nothing = ir::offset_of(tile, place_of(0, 0));
+  const std::int64_t mixed = (std::int64_t{1} << tile.swizzle) - 1;
   std::vector<Stmt> statements;
-  for (std::int64_t word = 0; word < down_ * across_; ++word) {
-    const std::int64_t down = word / across_, across = word % across_;
-    std::vector<Expr> selectors;
-    for (std::int64_t i = 0; i < bytes_of_word; ++i) selectors.push_back(byte(i) * 17 + 64);
-    statements.push_back(ir::execute({"turn_bytes",
-                                      {{turned_, {0}, bytes_of_word}},
-                                      {{words_, {down, across, 0}, bytes_of_word}},
-                                      std::move(selectors)}));
-    const std::vector<Expr> behind = place_of((across + first_across(batch)) * columns_at_once,
-                                              (down + first_down(batch)) * places_at_once);
-    const ir::Linear distance = ir::linear(ir::offset_of(tile, behind) - ir::offset_of(tile, first));
-    internal_check(distance.terms.empty() && tile.swizzle > 0, "words of a tile that lie at uneven places");
-    const std::int64_t in_line = distance.constant % line;
-    for (std::int64_t i = 0; i < bytes_of_word; ++i)
-      statements.push_back(
-          ir::execute({"store_word",
-                       {},
-                       {{turned_, {i}, 1}},
-                       {ir::load(copy_.destination, place_of(column_of_lane() + byte(i), place_of_lane())),
-                        in_line, distance.constant - in_line}}));
+  for (std::int64_t four = 0; four < shares_.columns_of_lane / bytes_of_word; ++four) {
+    for (std::int64_t group = 0; group < bytes_of_word; ++group) {
+      std::vector<ir::RegisterRange> words, results;
+      std::vector<Expr> selectors;
+      for (std::int64_t i = 0; i < bytes_of_word; ++i) {
+        words.push_back({words_, {group * bytes_of_word + i, four}, 1});
+        results.push_back({turned_, {i, group}, 1});
+        if (together > 1) selectors.push_back(byte(i) * 17 + 64);
+      }
+      statements.push_back(ir::execute({together > 1 ? "turn_bytes_in_order" : "turn_bytes",
+                                        std::move(results), std::move(words), std::move(selectors)}));
+    }
+    const ir::Linear distance = ir::linear(
+        ir::offset_of(tile, place_of(first_column(batch) + four * bytes_of_word, first_place(batch))) -
+        nothing);
+    internal_check(distance.terms.empty(), "words of a tile that lie at uneven places");
+    const std::int64_t whole = distance.constant / bytes_of_line * bytes_of_line;
+    const std::int64_t changed =
+        (distance.constant / bytes_of_line & mixed) * bytes_of_run + distance.constant % bytes_of_line;
+    for (std::int64_t i = 0; i < bytes_of_word; ++i) {
+      const std::vector<Expr> first =
+          place_of(lane() / shares_.lanes_down * shares_.columns_of_lane + byte(i),
+                   lane() % shares_.lanes_down * bytes_of_run);
+      statements.push_back(ir::execute({"store_16_bytes",
+                                        {},
+                                        {{turned_, {i, 0}, static_cast<int>(bytes_of_word)}},
+                                        {ir::load(copy_.destination, first), changed, whole}}));
+    }
+  }
+  return ir::block(std::move(statements));
+}
+
+Stmt WordGather::fill(const Expr& slot) const {
+  const Expr iteration = ir::variable(loop_.name), next = iteration + warps_;
+  std::vector<Stmt> statements;
+  for (std::int64_t batch = 0; batch < shares_.batches(); ++batch) {
+    const std::int64_t later = batch + shares_.ahead;
+    const Stmt copied = later < shares_.batches()
+                            ? copy_batch(later, numbers_, iteration)
+                            : ir::if_then(next < loop_.begin + loop_.extent,
+                                          copy_batch(later - shares_.batches(), next_, next));
+    const Stmt together = ir::execute("barrier_of_warp");
+    for (const Stmt& each : {ir::wait_for_copies(static_cast<int>(shares_.ahead) - 1), together, load(batch),
+                             together, copied, ir::commit_copies(), store(batch, slot)})
+      statements.push_back(each);
   }
   return ir::block(std::move(statements));
 }
 
 Stmt WordGather::around(Stmt body) const {
-  for (const ir::BufferRef& buffer : {chosen_, words_, turned_}) body = ir::allocate(buffer, std::move(body));
+  for (const ir::BufferRef& buffer : {array_, chosen_, whole_, words_, turned_})
+    body = ir::allocate(buffer, std::move(body));
   return body;
 }
 

@@ -24,43 +24,68 @@ struct RefusedGather {
 /// Whether a row of the operand is chosen for each place of a line, and its columns are the tile's lines.
 bool is_by_words(const ir::Copy& copy);
 
-/// How a warp fills such a tile: a lane loads words of four columns from the rows of four places beside one
-/// another, and stores the same 16 bytes as words of four places. Eight lanes take 32 columns beside one
-/// another, which are one sector of memory, and the other three eights the places behind. In every round the
-/// eight lanes store to lines of different swizzles, so that words go to 32 banks.
+/// How a warp fills such a tile: it copies rows of the operand as they lie to an array of its own, a batch of
+/// them ahead, and turns them from there. A lane takes 16 places of a few columns and stores 16 bytes of each
+/// column. Lanes beside one another take the places of a line, so that what they store together lies in one
+/// line of 128 bytes; the array is rotated so that what they load together lies in 32 banks as well.
 class WordGather {
  public:
-  /// `numbers` has those of the places of a line in the lanes of the warp, 32 beside one another in each.
-  /// `data` is the number that chooses a row, in terms of the copy's coordinates.
-  WordGather(const ir::Copy& copy, ir::Expr data, ir::BufferRef numbers);
+  /// The bytes that each warp copies ahead: of a tile that has more.
+  static constexpr std::int64_t most_bytes_ahead = 16'384;
+
+  /// `numbers` has those of the places of a line in the lanes of the warp, 32 beside one another in each, and
+  /// `next` those of the warp's next iteration, the `warps`th behind. `data` is the number that chooses a
+  /// row, in terms of the copy's coordinates.
+  WordGather(const ir::Copy& copy, const ir::For& loop, std::int64_t warps, ir::Expr data,
+             ir::BufferRef numbers, ir::BufferRef next);
 
   /// Why a tile has no whole words for the lanes of a warp, and what would have.
   static std::optional<RefusedGather> why_not(const ir::Copy& copy);
 
-  std::int64_t batches() const { return batches_down_ * batches_across_; }
-  ir::Stmt load(std::int64_t batch) const;
-  ir::Stmt store(std::int64_t batch, const ir::Expr& slot) const;
-  /// The registers of a batch.
+  /// What is copied in front of the warp's first iteration of a loop.
+  ir::Stmt begin() const;
+  /// Turns what is copied into the buffer of that number, and copies what comes next.
+  ir::Stmt fill(const ir::Expr& slot) const;
+  /// The array, and the registers.
   ir::Stmt around(ir::Stmt body) const;
 
  private:
-  ir::Stmt each(const char* what, std::int64_t count,
-                const std::function<ir::Stmt(const ir::Expr& number)>& body) const;
-  using OfWord = std::function<ir::Stmt(const ir::Expr& down, const ir::Expr& across)>;
-  ir::Stmt each_word(const OfWord& body) const;
-  ir::Stmt choose(std::int64_t batch) const;
-  std::int64_t first_down(std::int64_t batch) const { return batch / batches_across_ * down_; }
-  std::int64_t first_across(std::int64_t batch) const { return batch % batches_across_ * across_; }
-  ir::Expr first_place(std::int64_t batch, const ir::Expr& down) const;
-  ir::Expr first_column(std::int64_t batch, const ir::Expr& across) const;
+  /// How lanes share out a batch, and how many batches there are.
+  struct Shares {
+    explicit Shares(const ir::Copy& copy);
+
+    std::int64_t lanes_down = 1, lanes_across = 1;      ///< along places, and along columns
+    std::int64_t columns_of_lane = 1;                   ///< beside one another
+    std::int64_t places = 1, columns = 1;               ///< that a batch has
+    std::int64_t batches_down = 1, batches_across = 1;  ///< that a tile has
+    std::int64_t ahead = 1;                             ///< batches that are copied ahead
+
+    std::int64_t batches() const { return batches_down * batches_across; }
+    std::int64_t bytes() const { return places * columns; }
+    /// Eight lanes that store together, by how many columns they take.
+    std::int64_t columns_together() const;
+  };
+
+  std::int64_t first_place(std::int64_t batch) const {
+    return batch / shares_.batches_across * shares_.places;
+  }
+  std::int64_t first_column(std::int64_t batch) const {
+    return batch % shares_.batches_across * shares_.columns;
+  }
   ir::Substitution place(const ir::Expr& column, const ir::Expr& place_of_line) const;
+  std::vector<ir::Expr> place_in_array(std::int64_t batch, const ir::Expr& row, const ir::Expr& column) const;
+  ir::Stmt copy_run(std::int64_t batch, std::int64_t round, const ir::Expr& iteration, bool whole) const;
+  ir::Stmt copy_batch(std::int64_t batch, const ir::BufferRef& numbers, const ir::Expr& iteration) const;
+  ir::Stmt load(std::int64_t batch) const;
+  ir::Stmt store(std::int64_t batch, const ir::Expr& slot) const;
   std::string name(const char* what) const { return copy_.destination->name + what; }
 
   ir::Copy copy_;
+  const ir::For& loop_;
+  std::int64_t warps_;
   ir::Expr data_;
-  ir::BufferRef numbers_, chosen_, words_, turned_;
-  std::int64_t down_ = 1, across_ = 1;  ///< words of a lane in a batch, along lines and across them
-  std::int64_t batches_down_ = 1, batches_across_ = 1;
+  Shares shares_;
+  ir::BufferRef numbers_, next_, array_, chosen_, whole_, words_, turned_;
 };
 
 }  // namespace weft::passes

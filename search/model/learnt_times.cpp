@@ -98,7 +98,7 @@ double stride(const KernelOutline& kernel) {
 }
 
 using Outline = const KernelOutline&;
-constexpr std::array<Number, 34> of_problem{{
+constexpr std::array<Number, 35> of_problem{{
     {"m", [](Outline kernel) { return logarithm(kernel.problem.m); }},
     {"k", [](Outline kernel) { return logarithm(kernel.problem.k); }},
     {"n", [](Outline kernel) { return logarithm(kernel.problem.n); }},
@@ -110,6 +110,7 @@ constexpr std::array<Number, 34> of_problem{{
     {"convolution", [](Outline kernel) { return kernel.problem.convolution ? 1.0 : 0.0; }},
     {"stored", [](Outline kernel) { return logarithm(kernel.problem.stored); }},
     {"density", [](Outline kernel) { return kernel.problem.density(); }},
+    {"byte", [](Outline kernel) { return size_of(kernel.problem.dtype) == 1 ? 1.0 : 0.0; }},
     {"dense_elements", [](Outline kernel) { return logarithm(kernel.problem.dense_elements); }},
     {"overlap", overlap},
     {"innermost", innermost},

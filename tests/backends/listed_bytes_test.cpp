@@ -15,6 +15,8 @@
 #include <weft/search/spaces/space.h>
 
 #include <array>
+#include <map>
+#include <vector>
 
 #include "formats/generated_matrices.h"
 #include "search/space_problems.h"
@@ -111,6 +113,14 @@ TEST(ListedColumnsOfBytes, WordsOfManyColumns) {
                                    ShflBwKnobs{.tile_n = 128, .producers = 4, .blocks = 0, .elements = 0}}) {
     expect_exact(listed_product({{200, 500, 9}}, groups, "sm_90a", knobs));
     expect_exact(listed_product({{200, 500, 64}, DType::i8, ProductLayout::kn}, pairs, "sm_90a", knobs));
+  }
+  // Every way in which lanes share out a batch, of one batch a tile and of several.
+  for (const auto& [places, widths] : std::map<std::int64_t, std::vector<std::int64_t>>{
+           {32, {64, 128, 256}}, {64, {32, 64, 128, 256}}, {128, {32, 64, 128}}}) {
+    for (const std::int64_t width : widths)
+      expect_exact(listed_product(
+          {{130, 400, 150}, width % 128 == 0 ? DType::e4m3 : DType::i8, ProductLayout::kn}, groups, "sm_90a",
+          {.tile_n = width, .tile_k = places, .producers = 4, .elements = 0}));
   }
   expect_exact(overlapped(listed_product({{150, 300, 40}}, groups, "sm_90a")));
   expect_exact(listed_product({{70, 300, 40}}, groups, "sm_90a", {.tile_k = 32, .elements = 0}));

@@ -320,6 +320,7 @@ class Choices {
     const Expr barriers = ir::minimum(v("producers"), 1) * (2 * ir::ceil_divide(v("stages"), 2) * 16);
     const Summands shared{{"A", tile_.room_of_weights() * v("stages")},
                           {"B", tile_.bytes_of_dense() * v("stages")},
+                          {"rows of words", tile_.bytes_ahead()},
                           {"lines", tile_.bytes_of_lines(v("line"))},
                           {"barriers", barriers}};
     list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared,
@@ -413,7 +414,8 @@ class Choices {
                    promotes_ ? 0 < v("promote") : Expr(),
                    is_mixed_&& takes_two_blocks(weights_.values, weights_.rows, weights_.columns)
                        ? 0 < v("producers")
-                       : Expr()};
+                       : Expr(),
+                   bytes_by_elements_ ? ir::equal(v("elements"), 0) : Expr()};
 };
 
 }  // namespace

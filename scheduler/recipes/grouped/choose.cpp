@@ -18,7 +18,7 @@ constexpr std::int64_t least_columns = 64;
 /// long.
 constexpr std::int64_t least_columns_of_bytes = 16, most_columns_of_bytes = 128;
 /// Of more columns of bytes a launch transposes X. Four stages of the widest tiles fit.
-constexpr std::int64_t most_columns_of_elements = 32, most_columns_of_words = 256, columns_of_words = 32;
+constexpr std::int64_t most_columns_of_elements = 32, most_columns_of_words = 128, columns_of_words = 32;
 constexpr std::int64_t most_stages = 4;
 /// Of images that threads gather element by element: nothing but the weights runs ahead.
 constexpr std::int64_t stages_of_elements = 2;
@@ -58,13 +58,14 @@ class Numbers {
     refuse_wide_warps(chosen);
     const bool roles = has_roles();
     chosen.producers = roles ? knobs_.producers.value_or(warps_of_producer) : 0;
-    const Tile<std::int64_t> tile = tile_of(chosen, tiles_);
+    const bool words = gathers_bytes() && *chosen.elements == 0;
+    Tile<std::int64_t> tile = tile_of(chosen, tiles_);
+    tile.turns_words = words;
     chosen.stages = stages_of(tile);
     refuse_long_lines(tile);
     chosen.line = knobs_.line.value_or(line_of(tile, *chosen.stages));
     // All threads meet where blocks share a sum, each with the registers that it began with.
     const bool hand_over = by_warpgroups() && *chosen.groups <= 1;
-    const bool words = gathers_bytes() && *chosen.elements == 0;
     const auto handed = [&](const std::optional<std::int64_t>& given, std::int64_t usual) {
       return roles ? given.value_or(hand_over ? usual : 0) : 0;
     };
@@ -246,7 +247,7 @@ class Numbers {
   std::int64_t stages_that_fit(const Tile<std::int64_t>& tile, std::int64_t line) const {
     if (tile.columns_each == 0) return 0;  // which a step refuses
     const std::int64_t room = target_.shared_bytes_per_block - room_for_barriers -
-                              tile.bytes_of_lines(std::min(line, tile.columns_each));
+                              tile.bytes_of_lines(std::min(line, tile.columns_each)) - tile.bytes_ahead();
     return room / tile.room_of_stage();
   }
 

@@ -2,6 +2,7 @@
 // space and their bound.
 #pragma once
 
+#include <weft/scheduler/passes/word_gather.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/number.h>
 
@@ -38,6 +39,8 @@ struct Tile {
   shapes::Condition<Number> promotes = {};  ///< whether sums of a stage are added to others in f32
   /// Whether a stage has room for two blocks that keep all of their columns, where others keep two of four.
   shapes::Condition<Number> takes_two = {};
+  /// Whether producers turn words of the dense operand, whose rows they copy ahead.
+  shapes::Condition<Number> turns_words = {};
 
   /// Values of a stage. Half of the places of pairs have one, and two bits.
   Number bytes_of_weights() const {
@@ -54,6 +57,12 @@ struct Tile {
     return bytes_of_weights() + shapes::select(takes_two, second, Number(0));
   }
   Number room_of_stage() const { return room_of_weights() + bytes_of_dense(); }
+  /// Rows that producers copy before they turn them.
+  Number bytes_ahead() const {
+    if (shapes::is_left_out(turns_words)) return Number(0);
+    const Number of_warp = shapes::minimum(bytes_of_dense(), Number(passes::WordGather::most_bytes_ahead));
+    return shapes::select(turns_words, of_warp * Number(warps_of_warpgroup), Number(0));
+  }
   Number warps() const {
     const Number parts = (rows / rows_each) * (columns / columns_each);
     return parts * shapes::select(by_warpgroups, Number(warps_of_warpgroup), Number(1));

@@ -32,10 +32,9 @@ constexpr double copied_element = 0.029, waited_element = 0.188, stored_element 
 /// What a multiprocessor takes for each element of X [n, k] that its producers gather. Of 13824 x 5120 with 8
 /// to 32 columns on an H200 (docs/measurements/few_columns.md).
 constexpr double gathered_element = 5e-5;
-/// And for each byte of X [k, n] that they turn, words of four at a time. Of e4m3 in groups of 64 rows, 13824
-/// x 5120 with 64 to 2,048 columns on an H200, within a fifth; groups of 128 rows take twice what comes of it
-/// (docs/measurements/row_groups.md).
-constexpr double turned_byte = 4e-5;
+/// And for each byte of X [k, n] that they turn, beside its way from the second-level cache. Of e4m3 and i8
+/// in groups of 64 and 128 rows with 64 to 4,096 columns on an H200 (docs/measurements/row_groups.md).
+constexpr double turned_byte = 1.2e-5;
 
 /// How a point cuts the product.
 struct Cut {
@@ -50,6 +49,7 @@ struct Cut {
   bool pairs = false;     ///< two of four are kept
   bool mixed = false;     ///< not in all blocks
   bool two = false;       ///< whether warps with roles take two of those that keep all
+  bool words = false;     ///< whether producers turn words of bytes of X [k, n]
   std::int64_t element_bytes = 2;
   /// Accumulators of a warp or warpgroup: what a read of an operand serves.
   std::int64_t piece_rows = 0, piece_columns = 0;
@@ -65,7 +65,8 @@ struct Cut {
             static_cast<double>(piece_columns),
             element_bytes,
             false,
-            takes_two()};
+            takes_two(),
+            words};
   }
   bool takes_two() const { return two && producers > 0; }
   /// What a row of the weights has for each place.
@@ -73,6 +74,9 @@ struct Cut {
     return grouped::Tile<double>{pairs, warpgroups, 1, 1, 1, 1, 1, element_bytes}.bytes_of_weights();
   }
   double room_of_stage() const { return tile(static_cast<double>(places)).room_of_stage(); }
+  double room() const {
+    return static_cast<double>(stages) * room_of_stage() + tile(static_cast<double>(places)).bytes_ahead();
+  }
 };
 
 /// A knob that the point has; 0 says that there is none of what it counts.
@@ -90,6 +94,7 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   cut.mixed = cut.pairs && problem.of_group == problem.kept_of;
   cut.two = cut.mixed && grouped::takes_two_blocks(problem.stored, problem.m, problem.k);
   cut.element_bytes = static_cast<std::int64_t>(size_of(problem.dtype));
+  cut.words = cut.element_bytes == 1 && !problem.keeps_columns && given(point, "elements", 0) == 0;
   cut.warpgroups =
       number_of_knob(point, "instruction", may ? wgmma_number : number_of(ShflBwInstruction::mma_m16n8k8)) ==
       wgmma_number;
@@ -102,7 +107,7 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   const bool has_roles = target.has(Capability::register_reallocation) && problem.n % 8 == 0;
   cut.producers = given(point, "producers", has_roles ? 4 : 0);
   const auto room = static_cast<double>(target.shared_bytes_per_block);
-  const auto stages = static_cast<std::int64_t>(room / cut.room_of_stage());
+  const auto stages = static_cast<std::int64_t>((room - cut.room()) / cut.room_of_stage());
   cut.stages = target.has(Capability::asynchronous_copies)
                    ? number_of_knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4))
                    : 1;
@@ -133,8 +138,7 @@ std::int64_t warps_of(const Cut& cut) {
 
 /// Blocks that a multiprocessor has at the same time, by shared memory, threads and registers.
 double resident(const Cut& cut, const Target& target) {
-  const double bytes = static_cast<double>(cut.stages) * cut.room_of_stage() +
-                       static_cast<double>(target.shared_bytes_reserved);
+  const double bytes = cut.room() + static_cast<double>(target.shared_bytes_reserved);
   const std::int64_t threads = lanes_of_warp * (warps_of(cut) + cut.producers);
   const std::int64_t registers = cut.rows * cut.columns + registers_beside_sums * threads;
   const auto by_shared =
@@ -207,12 +211,8 @@ Bound of_groups(const ProblemSummary& summary, const KnobValues& point, const Ta
   if (given(point, "elements", 0) > 0)
     parts.add(Resource::launch,
               turns * depth * std::min(columns, static_cast<double>(summary.n)) * gathered_element);
-  else if (cut.element_bytes == 1 && !problem.keeps_columns) {
-    // Blocks that share a multiprocessor have as many words under way each.
-    const double beside = cut.persists ? static_cast<double>(wanted) / static_cast<double>(busy) : together;
-    parts.add(Resource::l2,
-              turns * depth * columns * turned_byte / std::clamp(beside, 1.0, resident(cut, target)));
-  }
+  else if (cut.words)
+    parts.add(Resource::l2, turns * depth * columns * turned_byte);
   if (problem.n % 2 != 0) {
     const double of_thread =
         static_cast<double>(cut.places * cut.columns) / static_cast<double>(lanes_of_warp * warps_of(cut));
