@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/operand_copy.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/copy_operands.h>
+#include <weft/scheduler/passes/gather.h>
 
 #include <algorithm>
 #include <optional>
@@ -80,10 +81,55 @@ struct Corner {
   Expr row, between, column;
 };
 
+/// Whether the copy is of bytes, in whole words wherever a tile of it begins.
+bool is_turned_by_words(const Sides& sides, bool is_output) {
+  const std::int64_t* columns = ir::integer_value(sides.to->shape.back());
+  return !is_output && ir::element_bytes(*sides.to) == 1 && columns != nullptr &&
+         *columns % bytes_of_word == 0;
+}
+
+/// How a tile of bytes leaves shared memory: a lane takes words of four rows from four columns, turns them
+/// and stores four bytes of each row. Eight lanes beside one another fill a sector of 32 bytes.
+Stmt tile_turned(const Sides& sides, const std::string& name, const Corner& corner, const Tile& size,
+                 const ir::BufferRef& tile) {
+  constexpr std::int64_t together = 8, rows_beside = lanes / together * bytes_of_word,
+                         columns_beside = together * bytes_of_word;
+  const std::int64_t across = size.columns / columns_beside, parts = across * (size.rows / rows_beside);
+  const std::int64_t warps = std::min(parts, most_warps);
+  const auto registers = [&](const char* what) {
+    return ir::make_buffer(name + what, DType::i32, ir::Scope::registers, ir::Access::read_write,
+                           {bytes_of_word});
+  };
+  const ir::BufferRef words = registers(".words"), turned = registers(".turned");
+  const Expr warp = ir::variable(name + ".warp"), lane = ir::variable(name + ".lane"),
+             turn = ir::variable(name + ".turn");
+  const Expr part = turn * warps + warp;
+  const Expr below = part / across * rows_beside + lane / together * bytes_of_word;
+  const Expr beside = part % across * columns_beside + lane % together * bytes_of_word;
+  std::vector<Stmt> loads, stores;
+  for (std::int64_t i = 0; i < bytes_of_word; ++i) {
+    loads.push_back(
+        ir::execute({"load_4_bytes", {{words, {i}, 1}}, {}, {ir::load(tile, {beside + i, 0, below})}}));
+    const std::vector<Expr> place{corner.row + below + i, corner.between, corner.column + beside};
+    stores.push_back(
+        ir::if_all({place[0] < sides.to->shape[0], place[2] < sides.to->shape[2]},
+                   ir::execute({"store_word", {}, {{turned, {i}, 1}}, {ir::load(sides.to, place)}})));
+  }
+  constexpr int count = bytes_of_word;
+  Stmt out = ir::block({ir::block(std::move(loads)),
+                        ir::execute({"turn_bytes", {{turned, {0}, count}}, {{words, {0}, count}}, {}}),
+                        ir::block(std::move(stores))});
+  for (const ir::BufferRef& buffer : {words, turned}) out = ir::allocate(buffer, std::move(out));
+  out = ir::for_range(turn, parts / warps, LoopKind::unrolled, -1, std::move(out));
+  out = ir::for_range(lane, lanes, LoopKind::lane, -1, std::move(out));
+  return ir::for_range(warp, warps, LoopKind::warp, -1, std::move(out));
+}
+
 /// The tile comes to shared memory by rows of `from` and leaves by those of `to`. Lanes of a warp take two
 /// vectors of 16 rows: what they store are whole sectors of 32 bytes, and what they read lies in different
 /// banks.
-Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corner, const Tile& size) {
+Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corner, const Tile& size,
+                 bool is_output) {
   constexpr std::int64_t together = 2, rows_at_once = lanes / together;
   const std::int64_t width = ir::elements_of_vector(*sides.from);
   const std::int64_t pairs = size.columns / width / together, parts = pairs * (size.rows / rows_at_once);
@@ -93,6 +139,9 @@ Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corn
   ir::Copy in{
       tile, {0, 0, 0}, sides.from, {corner.column, corner.between, corner.row}, {size.columns, 1, size.rows},
       -1,   false,     {}};
+  if (is_turned_by_words(sides, is_output))
+    return ir::allocate(tile,
+                        ir::block({ir::copy(std::move(in)), tile_turned(sides, name, corner, size, tile)}));
   const Expr warp = ir::variable(name + ".warp"), lane = ir::variable(name + ".lane"),
              turn = ir::variable(name + ".turn"), element = ir::variable(name + ".element");
   const Expr part = turn * warps + warp;
@@ -118,7 +167,7 @@ Stmt tiles_copied(const Sides& sides, const ir::OperandCopy& copy) {
   const Expr number = ir::variable(name + ".block");
   const Corner corner{ir::variable(name + ".row"), ir::variable(name + ".between"),
                       ir::variable(name + ".column")};
-  Stmt body = tile_copied(sides, name, corner, tile);
+  Stmt body = tile_copied(sides, name, corner, tile, copy.is_output);
   body = ir::let(name + ".between", number / down / across, std::move(body));
   body = ir::let(name + ".column", number / down % across * tile.columns, std::move(body));
   body = ir::let(name + ".row", number % down * tile.rows, std::move(body));

@@ -14,6 +14,8 @@ bool divides(std::int64_t number, const ir::Expr& expr);
 /// Fewer bytes are loaded and stored where their copy would be started: that is early enough as well.
 inline constexpr std::int64_t least_asynchronous_bytes = 4;
 inline constexpr std::int64_t lanes_of_warp = 32;
+/// Words, and what a lane loads, stores or copies at most at a time.
+inline constexpr std::int64_t bytes_of_word = 4, bytes_of_run = 16;
 
 /// The condition, undefined where it is known to hold: what a copy asks.
 ir::Expr unless_always(const ir::Expr& condition);

@@ -13,8 +13,7 @@
 namespace weft::passes {
 namespace {
 
-constexpr std::int64_t bytes_of_word = 4;
-constexpr std::int64_t bytes_of_run = 16, runs_of_line = 8, bytes_of_line = bytes_of_run * runs_of_line;
+constexpr std::int64_t runs_of_line = 8, bytes_of_line = bytes_of_run * runs_of_line;
 /// Lanes that store runs together.
 constexpr std::int64_t lanes_together = 8;
 

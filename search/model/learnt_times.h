@@ -67,13 +67,14 @@ LearntTimes learnt_times_of(std::string_view json, const std::string& origin);
 
 /// Of sm_90a, from searches and from studies of what there is to choose from (docs/measurements/search.md),
 /// byte for byte what learn_times of tests/bench writes of the unpacked files of docs/data:
-///     learn_times h200_drawn_search_{10,9,8,7,6}.jsonl h200_linear_search.jsonl h200_rows_as_they_lie.jsonl
+///     learn_times h200_turned_bytes.jsonl h200_drawn_search_{10,9,8,7,6}.jsonl h200_linear_search.jsonl
+///         h200_rows_as_they_lie.jsonl
 ///         h200_short_search_3.jsonl h200_drawn_search_{5,4,3}.jsonl h200_short_search_2.jsonl
 ///         h200_drawn_search.jsonl h200_short_search.jsonl h200_drawn_search_2.jsonl h200_full_search.jsonl
 ///         h200_narrow_tiles.jsonl h200_few_columns_trials.jsonl h200_image_search.jsonl
 ///         h100_choice_study.jsonl
 ///         h100_choice_study_2.jsonl h200_choice_study.jsonl h200_image_trials.jsonl
-///         h200_transformer_layers.jsonl h200_lane_streams.jsonl --judged 19 --trees 300 --height 12
+///         h200_transformer_layers.jsonl h200_lane_streams.jsonl --judged 20 --trees 300 --height 12
 ///         --leaves 64 --least-weight 20 --rate 0.06 -o search/model/sm_90a_times.json
 /// Read once.
 const LearntTimes& shipped_times();

@@ -49,6 +49,8 @@ Rows copies() {
       effect("load_4_bytes", 0, {i32}, "ld.shared.b32 $0, [$1];", i32, 1),
       effect("load_8_bytes", 0, {i32}, "ld.shared.v2.b32 {$0, $1}, [$2];", i32, 2),
       effect("load_16_bytes", 0, {i32}, "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];", i32, 4),
+      // To global memory.
+      effect("store_word", 0, {i32, i64}, "st.global.b32 [$1], $0;"),
       // To shared memory, so far behind the place of which bits are changed first.
       effect("store_16_bytes", 0, {i32, i32, i32, i32, i32, i32, i32},
              "{ .reg .b32 place; xor.b32 place, $4, #1; st.shared.v4.b32 [place+#2], {$0, $1, $2, $3}; }"),
