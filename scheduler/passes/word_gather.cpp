@@ -159,7 +159,10 @@ Stmt WordGather::copy_batch(std::int64_t batch, const ir::BufferRef& numbers, co
       place(first_column(batch) + shares_.columns - bytes_of_run, first_place(batch));
   for (const Expr& condition : ir::conjuncts_of(copy_.inside.defined() ? copy_.inside : ir::boolean(true))) {
     if (!ir::same(condition, 0 <= data_)) {
-      whole = whole && ir::substitute(condition, last);
+      const bool of_places = ir::reads_memory(condition) ||
+                             std::any_of(copy_.coordinates.begin() + 1, copy_.coordinates.end(),
+                                         [&](const std::string& each) { return ir::uses(condition, each); });
+      whole = of_places ? ir::boolean(false) : whole && ir::substitute(condition, last);
       continue;
     }
     for (std::int64_t part = 0; part < *ir::integer_value(whole_->shape.front()); ++part) {
