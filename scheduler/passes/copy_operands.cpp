@@ -81,6 +81,26 @@ struct Corner {
   Expr row, between, column;
 };
 
+/// What a lane does of a part of a tile, of all parts: warps take them in turns.
+struct PartsOfTile {
+  Expr warp, lane, turn;
+  std::int64_t count, warps;
+
+  PartsOfTile(const std::string& name, std::int64_t parts)
+      : warp(ir::variable(name + ".warp")),
+        lane(ir::variable(name + ".lane")),
+        turn(ir::variable(name + ".turn")),
+        count(parts),
+        warps(std::min(parts, most_warps)) {}
+
+  Expr number() const { return turn * warps + warp; }
+  Stmt each(Stmt body) const {
+    body = ir::for_range(turn, count / warps, LoopKind::unrolled, -1, std::move(body));
+    body = ir::for_range(lane, lanes, LoopKind::lane, -1, std::move(body));
+    return ir::for_range(warp, warps, LoopKind::warp, -1, std::move(body));
+  }
+};
+
 /// Whether the copy is of bytes, in whole words wherever a tile of it begins.
 bool is_turned_by_words(const Sides& sides, bool is_output) {
   const std::int64_t* columns = ir::integer_value(sides.to->shape.back());
@@ -94,18 +114,15 @@ Stmt tile_turned(const Sides& sides, const std::string& name, const Corner& corn
                  const ir::BufferRef& tile) {
   constexpr std::int64_t together = 8, rows_beside = lanes / together * bytes_of_word,
                          columns_beside = together * bytes_of_word;
-  const std::int64_t across = size.columns / columns_beside, parts = across * (size.rows / rows_beside);
-  const std::int64_t warps = std::min(parts, most_warps);
+  const std::int64_t across = size.columns / columns_beside;
+  const PartsOfTile parts(name, across * (size.rows / rows_beside));
   const auto registers = [&](const char* what) {
     return ir::make_buffer(name + what, DType::i32, ir::Scope::registers, ir::Access::read_write,
                            {bytes_of_word});
   };
   const ir::BufferRef words = registers(".words"), turned = registers(".turned");
-  const Expr warp = ir::variable(name + ".warp"), lane = ir::variable(name + ".lane"),
-             turn = ir::variable(name + ".turn");
-  const Expr part = turn * warps + warp;
-  const Expr below = part / across * rows_beside + lane / together * bytes_of_word;
-  const Expr beside = part % across * columns_beside + lane % together * bytes_of_word;
+  const Expr below = parts.number() / across * rows_beside + parts.lane / together * bytes_of_word;
+  const Expr beside = parts.number() % across * columns_beside + parts.lane % together * bytes_of_word;
   std::vector<Stmt> loads, stores;
   for (std::int64_t i = 0; i < bytes_of_word; ++i) {
     loads.push_back(
@@ -120,9 +137,7 @@ Stmt tile_turned(const Sides& sides, const std::string& name, const Corner& corn
                         ir::execute({"turn_bytes", {{turned, {0}, count}}, {{words, {0}, count}}, {}}),
                         ir::block(std::move(stores))});
   for (const ir::BufferRef& buffer : {words, turned}) out = ir::allocate(buffer, std::move(out));
-  out = ir::for_range(turn, parts / warps, LoopKind::unrolled, -1, std::move(out));
-  out = ir::for_range(lane, lanes, LoopKind::lane, -1, std::move(out));
-  return ir::for_range(warp, warps, LoopKind::warp, -1, std::move(out));
+  return parts.each(std::move(out));
 }
 
 /// The tile comes to shared memory by rows of `from` and leaves by those of `to`. Lanes of a warp take two
@@ -132,8 +147,8 @@ Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corn
                  bool is_output) {
   constexpr std::int64_t together = 2, rows_at_once = lanes / together;
   const std::int64_t width = ir::elements_of_vector(*sides.from);
-  const std::int64_t pairs = size.columns / width / together, parts = pairs * (size.rows / rows_at_once);
-  const std::int64_t warps = std::min(parts, most_warps);
+  const std::int64_t pairs = size.columns / width / together;
+  const PartsOfTile parts(name, pairs * (size.rows / rows_at_once));
   const auto tile =
       ir::make_tile(name + ".tile", *sides.from, ir::Scope::shared, {size.columns, 1, size.rows + width});
   ir::Copy in{
@@ -142,19 +157,14 @@ Stmt tile_copied(const Sides& sides, const std::string& name, const Corner& corn
   if (is_turned_by_words(sides, is_output))
     return ir::allocate(tile,
                         ir::block({ir::copy(std::move(in)), tile_turned(sides, name, corner, size, tile)}));
-  const Expr warp = ir::variable(name + ".warp"), lane = ir::variable(name + ".lane"),
-             turn = ir::variable(name + ".turn"), element = ir::variable(name + ".element");
-  const Expr part = turn * warps + warp;
-  const Expr below = part / pairs * rows_at_once + lane / together;
-  const Expr beside = (part % pairs * together + lane % together) * width + element;
+  const Expr element = ir::variable(name + ".element");
+  const Expr below = parts.number() / pairs * rows_at_once + parts.lane / together;
+  const Expr beside = (parts.number() % pairs * together + parts.lane % together) * width + element;
   const std::vector<Expr> place{corner.row + below, corner.between, corner.column + beside};
   Stmt out = ir::if_all({place[0] < sides.to->shape[0], place[2] < sides.to->shape[2]},
                         ir::store(sides.to, place, ir::load(tile, {beside, 0, below})));
   out = ir::for_range(element, width, LoopKind::vectorized, -1, std::move(out));
-  out = ir::for_range(turn, parts / warps, LoopKind::unrolled, -1, std::move(out));
-  out = ir::for_range(lane, lanes, LoopKind::lane, -1, std::move(out));
-  out = ir::for_range(warp, warps, LoopKind::warp, -1, std::move(out));
-  return ir::allocate(tile, ir::block({ir::copy(std::move(in)), std::move(out)}));
+  return ir::allocate(tile, ir::block({ir::copy(std::move(in)), parts.each(std::move(out))}));
 }
 
 Stmt tiles_copied(const Sides& sides, const ir::OperandCopy& copy) {

@@ -61,8 +61,8 @@ std::int64_t WordGather::Shares::columns_together() const {
 std::optional<RefusedGather> WordGather::why_not(const ir::Copy& copy) {
   const std::int64_t columns = extent_of(copy, 0), places = places_of_line(copy);
   const bool whole = places == 32 || places == 64 || places % bytes_of_line == 0;
-  const std::int64_t least_columns =
-      bytes_of_word * lanes_of_warp * bytes_of_run / std::min(places, bytes_of_line);
+  static_assert(least_bytes == bytes_of_word * lanes_of_warp * bytes_of_run);
+  const std::int64_t least_columns = least_bytes / std::min(places, bytes_of_line);
   if (!whole || columns % std::max(lanes_of_warp, least_columns) != 0)
     return RefusedGather{
         fmt::format("{} lines of {} places of a byte", columns, places),

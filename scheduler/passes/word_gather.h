@@ -5,7 +5,6 @@
 #include <weft/scheduler/ir/simplify.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -32,6 +31,8 @@ class WordGather {
  public:
   /// The bytes that each warp copies ahead: of a tile that has more.
   static constexpr std::int64_t most_bytes_ahead = 16'384;
+  /// Those of up to 128 places with which each lane has a word of 16 places.
+  static constexpr std::int64_t least_bytes = 2048;
 
   /// `numbers` has those of the places of a line in the lanes of the warp, 32 beside one another in each, and
   /// `next` those of the warp's next iteration, the `warps`th behind. `data` is the number that chooses a

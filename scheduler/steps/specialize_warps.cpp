@@ -93,7 +93,8 @@ constexpr Precondition preconditions[]{
     {8,
      "the 128 threads share its rows evenly, and one number from the weights chooses each; of places that "
      "numbers choose one by one a line has a multiple of 32, or a power of two below, and there are 4 "
-     "buffers at least; of bytes whose columns are neighbours lines and columns are multiples of 32"},
+     "buffers at least; of bytes whose columns are neighbours they have 32, 64 or a multiple of 128, in a "
+     "multiple of 32 lines, of 64 where they have 32"},
     {9, "the others are whole warps already, of groups of 4 where registers are set"},
     {10,
      "consumers get no more registers than there are: those that every thread of the block begins with, "

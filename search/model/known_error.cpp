@@ -96,9 +96,9 @@ bool uses_tensor_cores(std::string_view recipe) {
 }
 
 /// What was measured over what was expected of kernels that were chosen, of problems that were left out of
-/// what expected times were learnt from: what the command of shipped_times() prints, now of 1,921
-/// searches and before of 1,801, and with h200_choice_study.jsonl as its first file of that study, whichever
-/// is widest (docs/measurements/search.md). 19 of 20 lie within, or all of fewer than 30.
+/// what expected times were learnt from: what the command of shipped_times() prints, now of 1,930
+/// searches and before of 1,921 and 1,801, and with h200_choice_study.jsonl as its first file of that study,
+/// whichever is widest (docs/measurements/search.md). 19 of 20 lie within, or all of fewer than 30.
 struct ErrorOfChosen {
   std::string_view recipe;
   bool of_halves, of_images;
@@ -108,11 +108,11 @@ constexpr std::array<ErrorOfChosen, 8> errors_of_chosen{{
     {"sparsert", false, false, {0.7, 1.7}},
     {"sparsert", false, true, {0.64, 1.93}},
     {"sparsert", true, false, {0.73, 1.53}},
-    {"sparsert", true, true, {0.69, 1.76}},
+    {"sparsert", true, true, {0.69, 1.82}},
     {"shfl_bw", true, false, {0.73, 2}},
     {"shfl_bw", true, true, {0.69, 2.02}},
-    {"v_n_m", true, false, {0.78, 1.5}},
-    {"v_n_m", true, true, {0.66, 1.63}},
+    {"v_n_m", true, false, {0.78, 1.51}},
+    {"v_n_m", true, true, {0.66, 1.75}},
 }};
 
 /// Of hb_ell among them: the least and the most of v_n_m in 35 problems that were left out, where hb_ell was

@@ -1,23 +1,20 @@
-// Copies to shared memory that go on by themselves.
+// Copies to shared memory that go on by themselves, and bytes that are turned over on the way.
 #include <fmt/format.h>
 #include <weft/scheduler/hardware/instructions/family.h>
-
-#include <tuple>
 
 namespace weft::families {
 namespace {
 
 /// Four words of one byte of each of four others: the first of their first bytes, and so on.
 Instruction turn_bytes() {
-  std::string text = "{ .reg .b32 low0, low1, high0, high1; ";
-  // The lower bytes of two words in turns, and the upper ones.
-  for (const auto& [part, first, second] : {std::tuple("0", 4, 5), std::tuple("1", 6, 7)})
-    text += fmt::format("prmt.b32 low{0}, ${1}, ${2}, 0x5140; prmt.b32 high{0}, ${1}, ${2}, 0x7362; ", part,
-                        first, second);
-  text +=
-      "prmt.b32 $0, low0, low1, 0x5410; prmt.b32 $1, low0, low1, 0x7632; "
-      "prmt.b32 $2, high0, high1, 0x5410; prmt.b32 $3, high0, high1, 0x7632; }";
-  Instruction row = effect("turn_bytes", 0, std::vector<DType>(4, DType::i32), text, DType::i32, 4);
+  // The lower bytes of two words in turns, and the upper ones; then their halves.
+  Instruction row = effect("turn_bytes", 0, std::vector<DType>(4, DType::i32),
+                           "{ .reg .b32 low0, low1, high0, high1; "
+                           "prmt.b32 low0, $4, $5, 0x5140; prmt.b32 high0, $4, $5, 0x7362; "
+                           "prmt.b32 low1, $6, $7, 0x5140; prmt.b32 high1, $6, $7, 0x7362; "
+                           "prmt.b32 $0, low0, low1, 0x5410; prmt.b32 $1, low0, low1, 0x7632; "
+                           "prmt.b32 $2, high0, high1, 0x5410; prmt.b32 $3, high0, high1, 0x7632; }",
+                           DType::i32, 4);
   row.only_registers = true;
   return row;
 }

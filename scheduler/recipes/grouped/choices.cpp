@@ -276,6 +276,8 @@ class Choices {
     list.at_most("stages of words", "stages of which each warp that copies fills its own", "stages", 4,
                  v("stages"));
     list.divides("columns of words", "columns that a warp turns at once", 32, v("tile_n"));
+    list.at_most("bytes of words", "bytes that a tile has for the lanes of a warp", "B",
+                 passes::WordGather::least_bytes, v("tile_k") * v("tile_n"));
     list.everywhere();
   }
 
