@@ -7,7 +7,6 @@
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -222,21 +221,12 @@ class AllEntries {
     if (row_order) check_row_order(*row_order);
     const LevelCursor cursor(tensor_);
     const std::int64_t count = cursor.children(0).count;
-    const std::int64_t parts = std::clamp<std::int64_t>(count, 1, threads_for(values_.size()));
-    std::vector<std::optional<Entries>> checked(static_cast<std::size_t>(parts));
-    std::vector<std::exception_ptr> refused(checked.size());
-    parallel_for_on(parts, parts, [&](std::int64_t part) {
-      const auto at = static_cast<std::size_t>(part);
-      try {
-        checked[at].emplace(tensor_, count * part / parts, count * (part + 1) / parts);
-        checked[at]->check();
-      } catch (...) {
-        refused[at] = std::current_exception();
-      }
+    const std::int64_t threads = threads_for(values_.size());
+    std::vector<std::optional<Entries>> checked(static_cast<std::size_t>(parts_for(threads, count)));
+    parallel_parts(threads, count, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+      checked[static_cast<std::size_t>(part)].emplace(tensor_, begin, end);
+      checked[static_cast<std::size_t>(part)]->check();
     });
-    // What is wrong first is told, as one thread would.
-    for (const std::exception_ptr& each : refused)
-      if (each) std::rethrow_exception(each);
     Ascent by_row, by_column;
     for (const auto& part : checked) {
       by_column.join(part->by_column());

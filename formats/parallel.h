@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -40,6 +41,28 @@ inline std::int64_t threads_for(std::int64_t operations) {
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t operations, const Body& body) {
   parallel_for_on(threads_for(operations), count, body);
+}
+
+/// How many parts `parallel_parts` makes: one where there is nothing.
+inline std::int64_t parts_for(std::int64_t threads, std::int64_t count) {
+  return std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, threads));
+}
+
+/// Calls body(number, begin, end) for parts of 0 … count - 1 of the same size, one for each of the threads;
+/// what the first of them throws is thrown once all are done.
+template <class Body>
+void parallel_parts(std::int64_t threads, std::int64_t count, const Body& body) {
+  const std::int64_t number = parts_for(threads, count);
+  std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(number));
+  parallel_for_on(number, number, [&](std::int64_t part) {
+    try {
+      body(part, count * part / number, count * (part + 1) / number);
+    } catch (...) {
+      thrown[static_cast<std::size_t>(part)] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& each : thrown)
+    if (each) std::rethrow_exception(each);
 }
 
 }  // namespace weft

@@ -6,6 +6,12 @@
 namespace weft {
 namespace {
 
+#ifdef NDEBUG
+constexpr bool checks_what_is_packed = false;
+#else
+constexpr bool checks_what_is_packed = true;
+#endif
+
 using Visit = std::function<void(std::int64_t, std::int64_t, std::int64_t)>;
 
 /// Goes through the levels of a tensor whose arrays are right, from `depth` on.
@@ -26,9 +32,8 @@ void descend(const SparseTensor& tensor, LevelCursor& cursor, std::size_t depth,
   }
 }
 
-/// repack, whose arguments it has.
-SparseTensor packed_anew(const SparseTensor& tensor, const Format& format) {
-  tensor.check();
+/// The entries of a tensor, which are right.
+WeightMatrix entries_of(const SparseTensor& tensor) {
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> columns;
   std::vector<std::int64_t> positions;
@@ -43,7 +48,7 @@ SparseTensor packed_anew(const SparseTensor& tensor, const Format& format) {
   WeightMatrix weights = from_coordinates(tensor.rows(), tensor.columns(), rows, columns, values,
                                           "weights in " + tensor.format().text());
   weights.shape = tensor.shape();
-  return pack(weights, format);
+  return weights;
 }
 
 }  // namespace
@@ -122,12 +127,23 @@ SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace p
     for (const NamedFormat& named : named_formats()) {
       if (named.name != format.name) continue;
       SparseTensor tensor = named.pack(weights, format);
-      tensor.check_entries();
+      // What formats pack is right: their tests and builds with assertions look, at several times the cost.
+      if constexpr (checks_what_is_packed)
+        tensor.check_entries();
+      else
+        tensor.found_.set_right();
       return tensor;
     }
     parse_format(format.name);  // says which formats there are
     throw InternalError("a format that was parsed is not in the list: " + format.text());
   });
+}
+
+std::shared_ptr<const SparseTensor> pack(std::shared_ptr<const WeightMatrix> weights, const Format& format,
+                                         CallPlace place) {
+  SparseTensor tensor = pack(*weights, format, place);
+  tensor.source_ = std::move(weights);
+  return std::make_shared<const SparseTensor>(std::move(tensor));
 }
 
 std::shared_ptr<const SparseTensor> SparseTensor::Repacked::in(const Format& format,
@@ -149,7 +165,15 @@ std::shared_ptr<const SparseTensor> SparseTensor::repacked(const Format& format)
 }
 
 SparseTensor repack(const SparseTensor& tensor, const Format& format, CallPlace place) {
-  return user_call(place, [&] { return packed_anew(tensor, format); });
+  return user_call(place, [&] {
+    if (tensor.source_ != nullptr) {
+      SparseTensor packed = pack(*tensor.source_, format);
+      packed.source_ = tensor.source_;
+      return packed;
+    }
+    tensor.check();
+    return pack(entries_of(tensor), format);
+  });
 }
 
 }  // namespace weft

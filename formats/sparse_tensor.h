@@ -116,6 +116,9 @@ class SparseTensor {
   };
 
   friend SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place);
+  friend std::shared_ptr<const SparseTensor> pack(std::shared_ptr<const WeightMatrix> weights,
+                                                  const Format& format, CallPlace place);
+  friend SparseTensor repack(const SparseTensor& tensor, const Format& format, CallPlace place);
   /// `check` without the comparison with what pack makes.
   void check_entries() const;
 
@@ -126,13 +129,17 @@ class SparseTensor {
   std::vector<Level> levels_;
   std::vector<NamedArray> arrays_;
   ValueOrder value_order_;
+  std::shared_ptr<const WeightMatrix> source_;  ///< what it was packed from, where that is kept
   mutable Found found_;
   mutable Repacked repacked_;
 };
 
 /// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the
-/// format itself demands). The tensor has been checked.
+/// format itself demands). What comes of it is right: check() believes it.
 SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace place = {});
+/// The same, of weights that are kept with the tensor: repack() takes them, and need not look for entries.
+std::shared_ptr<const SparseTensor> pack(std::shared_ptr<const WeightMatrix> weights, const Format& format,
+                                         CallPlace place = {});
 WEFT_CALL_REFUSED(SparseTensor, pack,
                   "pack(weights, formats::csr()): weights as read() or synthetic_layer() give them, then a "
                   "format, which has its ( )")

@@ -1,5 +1,6 @@
 #include <weft/formats/value_place.h>
 
+#include <bit>
 #include <utility>
 
 namespace weft {
@@ -7,10 +8,9 @@ namespace weft {
 std::int64_t swizzled_place(std::int64_t place, std::size_t bytes_of_element, int swizzle) {
   constexpr int bits_of_line = 7;  // 128 bytes
   constexpr int bits_of_chunk = 4;
-  const auto size = static_cast<std::int64_t>(bytes_of_element);
-  const std::int64_t byte = place * size;
-  const std::int64_t line = (byte >> bits_of_line) & ((std::int64_t{1} << swizzle) - 1);
-  return (byte ^ (line << bits_of_chunk)) / size;
+  const int bits_of_element = std::countr_zero(bytes_of_element);
+  const std::int64_t line = (place >> (bits_of_line - bits_of_element)) & ((std::int64_t{1} << swizzle) - 1);
+  return place ^ (line << (bits_of_chunk - bits_of_element));
 }
 
 int swizzle_of_line(std::int64_t bytes) {

@@ -7,6 +7,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/kept_pairs.h>
+#include <weft/formats/parallel.h>
 #include <weft/formats/value_place.h>
 
 #include <algorithm>
@@ -23,6 +24,11 @@ constexpr std::int64_t most_slots(DType values) {
 }
 /// Slots 2 and 3 of every quad.
 constexpr std::uint32_t nothing_kept = 0xEEEEEEEE;
+
+/// An entry of a row, and the slot of its column.
+struct SlotEntry {
+  std::int64_t slot = 0, entry = 0;
+};
 
 /// Fills values and codes row by row.
 class PairPacker {
@@ -52,22 +58,24 @@ class PairPacker {
   Array take_values() { return std::move(values_); }
   Array take_codes() { return std::move(codes_); }
 
-  /// `slot_of`: of each column, -1 for those that have none.
-  void pack(std::int64_t row, const std::vector<std::int32_t>& slot_of) {
-    entries_.resize(weights_.length(row));
-    std::ranges::copy(weights_.entries(row), entries_.begin());
-    const auto slot = [&](std::int64_t entry) { return slot_of[column_of(entry)]; };
-    if (!std::ranges::is_sorted(entries_, {}, slot)) std::ranges::sort(entries_, {}, slot);
-    for (std::size_t first = 0; first < entries_.size();) {
-      const std::int64_t quad = slot(entries_[first]) / slots_of_quad;
+  /// `slot_of`: of each column, -1 for those that have none. Several threads may, with entries of their own,
+  /// for rows of different groups.
+  void pack(std::int64_t row, const std::vector<std::int32_t>& slot_of, std::vector<SlotEntry>& entries) {
+    entries.clear();
+    for (const std::int64_t entry : weights_.entries(row))
+      entries.push_back({slot_of[column_of(entry)], entry});
+    if (!std::ranges::is_sorted(entries, {}, &SlotEntry::slot))
+      std::ranges::sort(entries, {}, &SlotEntry::slot);
+    for (std::size_t first = 0; first < entries.size();) {
+      const std::int64_t quad = entries[first].slot / slots_of_quad;
       std::size_t last = first;
-      while (last < entries_.size() && slot(entries_[last]) / slots_of_quad == quad) ++last;
-      const std::span<const std::int64_t> together(entries_.data() + first, last - first);
+      while (last < entries.size() && entries[last].slot / slots_of_quad == quad) ++last;
+      const std::span<const SlotEntry> together(entries.data() + first, last - first);
       if (const std::int64_t block = block_of(row, quad); keeps_first(block)) {
-        for (const std::int64_t entry : together) copy_value(row, block, slot(entry) % shape_.slots, entry);
+        for (const SlotEntry& each : together) copy_value(row, block, each.slot % shape_.slots, each.entry);
       } else {
         if (std::ssize(together) > kept_of_quad) refuse(row, together);
-        keep(row, quad, together, slot_of);
+        keep(row, quad, together);
       }
       first = last;
     }
@@ -90,13 +98,12 @@ class PairPacker {
   }
 
   /// One or two entries.
-  void keep(std::int64_t row, std::int64_t quad, std::span<const std::int64_t> entries,
-            const std::vector<std::int32_t>& slot_of) {
-    const std::int64_t of_first = slot_of[column_of(entries.front())] % slots_of_quad;
+  void keep(std::int64_t row, std::int64_t quad, std::span<const SlotEntry> entries) {
+    const std::int64_t of_first = entries.front().slot % slots_of_quad;
     std::int64_t first = of_first;
     std::int64_t second = slots_of_quad - 1;
     if (std::ssize(entries) == kept_of_quad) {
-      second = slot_of[column_of(entries.back())] % slots_of_quad;
+      second = entries.back().slot % slots_of_quad;
     } else if (of_first == slots_of_quad - 1) {
       first = slots_of_quad - 2;
     }
@@ -114,17 +121,17 @@ class PairPacker {
     const std::int64_t shift = 2 * at.bits;
     codes = static_cast<std::int32_t>((static_cast<std::uint32_t>(codes) & ~(all_bits << shift)) |
                                       code_of(first, second) << shift);
-    for (const std::int64_t entry : entries) {
-      const bool is_second = entry != entries.front() || of_first != first;
-      copy_value(row, block, place + (is_second ? 1 : 0), entry);
+    for (const SlotEntry& each : entries) {
+      const bool is_second = each.slot != entries.front().slot || of_first != first;
+      copy_value(row, block, place + (is_second ? 1 : 0), each.entry);
     }
   }
 
-  [[noreturn]] void refuse(std::int64_t row, std::span<const std::int64_t> entries) const {
-    const auto first = static_cast<std::int64_t>(column_of(entries.front())) / of_quad_ * of_quad_;
+  [[noreturn]] void refuse(std::int64_t row, std::span<const SlotEntry> entries) const {
+    const auto first = static_cast<std::int64_t>(column_of(entries.front().entry)) / of_quad_ * of_quad_;
     std::string columns;
-    for (const std::int64_t entry : entries)
-      columns += (columns.empty() ? "" : ", ") + std::to_string(column_of(entry));
+    for (const SlotEntry& each : entries)
+      columns += (columns.empty() ? "" : ", ") + std::to_string(column_of(each.entry));
     throw UserError(
         fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, entries.size(),
                     first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
@@ -139,7 +146,6 @@ class PairPacker {
   const std::vector<bool>& keeps_first_;
   int swizzle_;
   Array values_, codes_;
-  std::vector<std::int64_t> entries_;  ///< entries of a row, in the order of their slots
 };
 
 }  // namespace
@@ -210,17 +216,22 @@ SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const
   check_positions(weights, format, begins.back() * shape.slots * shape.rows,
                   "slots, all rows of a group having them");
   PairPacker packer(weights, shape, std::move(begins), of_quad, keeps_first);
-  std::vector<std::int32_t> slot_of(weights.columns, -1);
-  for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const std::int64_t group = row / shape.rows;
-    if (row % shape.rows == 0 && (group == 0 || columns.size() > 1)) {
-      const SlotColumns& of_group = columns[group];
-      for (std::size_t slot = 0; slot < of_group.size(); ++slot) {
-        if (of_group[slot] >= 0) slot_of[of_group[slot]] = static_cast<std::int32_t>(slot);
-      }
-    }
-    packer.pack(row, slot_of);
-  }
+  parallel_parts(threads_for(weights.stored()), groups,
+                 [&](std::int64_t, std::int64_t first, std::int64_t end) {
+                   std::vector<SlotEntry> entries;
+                   std::vector<std::int32_t> slot_of(weights.columns, -1);
+                   for (std::int64_t group = first; group < end; ++group) {
+                     if (group == first || columns.size() > 1) {
+                       const SlotColumns& of_group = columns.size() > 1 ? columns[group] : columns.front();
+                       for (std::size_t slot = 0; slot < of_group.size(); ++slot) {
+                         if (of_group[slot] >= 0) slot_of[of_group[slot]] = static_cast<std::int32_t>(slot);
+                       }
+                     }
+                     const std::int64_t behind = std::min((group + 1) * shape.rows, weights.rows);
+                     for (std::int64_t row = group * shape.rows; row < behind; ++row)
+                       packer.pack(row, slot_of, entries);
+                   }
+                 });
   arrays.push_back({"metadata", packer.take_codes()});
   arrays.push_back({"values", packer.take_values()});
   return packed(weights, format, std::move(levels), std::move(arrays),

@@ -19,7 +19,7 @@ class PackedWeights {
   std::shared_ptr<const SparseTensor> in(const Format& format) {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<const SparseTensor>& tensor = packed_[format.text()];
-    if (tensor == nullptr) tensor = std::make_shared<const SparseTensor>(pack(*matrix_, format));
+    if (tensor == nullptr) tensor = pack(matrix_, format);
     return tensor;
   }
 
