@@ -20,7 +20,8 @@ class PackageError(Exception):
 
 
 def load(folder):
-    """The Python module of the package that `weft model export` wrote to the folder: apply, check, layers, Error.
+    """The Python module of the package that `weft model export` wrote to the folder: apply, compare, check, layers,
+    Error.
 
     It builds its library where that is not there yet, which takes cmake and a C compiler. It is the module that
     `import NAME` gives, NAME being the package's, and so is loaded once.
@@ -46,9 +47,10 @@ def load(folder):
     return module
 
 
-def apply(folder, model, threads=1):
-    """Puts the package's layers into the model, in place, and returns the model: load(folder).apply(model, threads)."""
-    return load(folder).apply(model, threads)
+def apply(folder, model, threads=1, example=None):
+    """Puts the package's layers into the model, in place, and returns the model: load(folder).apply(model, threads,
+    example). With an example, the model's inputs, only those that are faster on what it makes them see."""
+    return load(folder).apply(model, threads, example)
 
 
 def _name_of(folder):

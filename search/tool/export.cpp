@@ -19,7 +19,8 @@ namespace {
 
 struct ExportVerb {
   ProblemOptions problem;
-  std::string sizes;
+  std::string columns;
+  std::string images;
   std::vector<std::string> architectures{"sm_80", "sm_90"};
   std::string name;
   std::string out;
@@ -43,20 +44,32 @@ std::string content_of(const std::string& flag, const std::string& path) {
   return read_bytes(path);
 }
 
+/// The size that kernels may leave to the launch: columns of a product, images of a convolution.
+struct OpenSize {
+  std::string index, extent;  ///< of the algorithm; what it is called where it is open
+  std::string flag;
+};
+
+OpenSize open_size_of(const ProblemOptions& options) {
+  if (options.op == "conv2d") return {"b", "batch", "--batch"};
+  return {"n", "N", "--n"};
+}
+
 /// A kernel for every size of a range: by the steps that the recipe takes for the largest one, and where
 /// these need to know the size, by those that it takes where it knows none.
 Kernel open_kernel(const Problem& problem, const ProblemOptions& options, const SizeRange& range,
                    const Target& target, const KernelOptions& kernel_options, std::optional<Way>& taken) {
-  const Algorithm open = with_size(problem.algorithm, "n", Extent::any("N", range.multiple));
+  const OpenSize size = open_size_of(options);
+  const Algorithm open = with_size(problem.algorithm, size.index, Extent::any(size.extent, range.multiple));
   if (options.schedule.empty()) {
     try {
       const Schedule chosen =
-          schedule_of(with_size(problem.algorithm, "n", range.most), problem, options, target, &taken);
+          schedule_of(with_size(problem.algorithm, size.index, range.most), problem, options, target, &taken);
       Schedule replayed(open, chosen.shared_weights(), target);
       for (const Step& step : chosen.steps()) replayed.apply(step);
       return compile(replayed, kernel_options);
     } catch (const UserError& error) {
-      fmt::print(stderr, "note: the schedule for n = {} is for that size alone ({})\n", range.most,
+      fmt::print(stderr, "note: the schedule for {} {} is for that size alone ({})\n", size.flag, range.most,
                  error.report().what);
     }
   }
@@ -66,8 +79,8 @@ Kernel open_kernel(const Problem& problem, const ProblemOptions& options, const 
 Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const SizeRange& range,
                  const Target& target, const KernelOptions& kernel_options, std::optional<Way>& taken) {
   if (!range.is_exact()) return open_kernel(problem, options, range, target, kernel_options, taken);
-  return kernel_of(with_size(problem.algorithm, "n", range.most), problem, options, target, kernel_options,
-                   &taken);
+  return kernel_of(with_size(problem.algorithm, open_size_of(options).index, range.most), problem, options,
+                   target, kernel_options, &taken);
 }
 
 const Target& exported_target(const ExportVerb& options, const std::string& name) {
@@ -77,21 +90,33 @@ const Target& exported_target(const ExportVerb& options, const std::string& name
   return target;
 }
 
-std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
-  const bool has_sizes = options.problem.op == "spmm" || options.problem.op == "linear";
-  if (has_sizes && options.sizes.empty())
+std::vector<SizeRange> sizes_of(const ExportVerb& options) {
+  const std::string& op = options.problem.op;
+  const bool is_product = op == "spmm" || op == "linear";
+  if (is_product && options.columns.empty())
     throw UserError("the sizes are missing", "--n", "nothing", "--n 1:512, or --n 4096 for that size alone");
-  if (!has_sizes && !options.sizes.empty())
-    throw UserError("the operation has no number of columns", "--n " + options.sizes, options.problem.op,
-                    "--n with spmm or linear; with " + options.problem.op + ", no --n");
-  const std::vector<SizeRange> ranges = has_sizes ? parse_sizes(options.sizes) : std::vector<SizeRange>(1);
+  if (!is_product && !options.columns.empty())
+    throw UserError("the operation has no number of columns", "--n " + options.columns, op,
+                    "--n with spmm or linear; with " + op + ", no --n");
+  if (op != "conv2d" && !options.images.empty())
+    throw UserError("the operation has no images", "--batch " + options.images, op,
+                    "--batch with conv2d; with " + op + ", no --batch");
+  if (is_product) return parse_sizes(options.columns);
+  return options.images.empty() ? std::vector<SizeRange>(1) : parse_sizes(options.images, "--batch");
+}
+
+std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
+  const std::vector<SizeRange> ranges = sizes_of(options);
+  const bool is_product = options.problem.op == "spmm" || options.problem.op == "linear";
+  const bool has_sizes = is_product || options.problem.op == "conv2d";
+  const std::int64_t most = std::ranges::max(ranges, {}, &SizeRange::most).most;
   ProblemOptions problem_options = options.problem;
   problem_options.n = 1;
+  problem_options.batch = is_product ? 1 : most;
   ChosenFor chosen_for;
   for (const std::string& name : options.architectures)
     chosen_for.targets.push_back(&exported_target(options, name));
-  for (const SizeRange& range : ranges)
-    if (has_sizes) chosen_for.columns = std::max(chosen_for.columns, range.most);
+  if (is_product) chosen_for.columns = most;
   const Problem problem = make_problem(problem_options, chosen_for);
   // One file of weights for all kernels.
   problem_options.format = problem.weights->format().text();
@@ -109,11 +134,13 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   for (const Target* target : chosen_for.targets) {
     for (const SizeRange& range : ranges) {
       fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target->name,
-                 has_sizes ? ", n " + range.text() : std::string());
+                 has_sizes
+                     ? fmt::format(", {} {}", open_size_of(problem_options).flag.substr(2), range.text())
+                     : std::string());
       std::optional<Way> way;
       const Kernel kernel = kernel_of(problem, problem_options, range, *target, kernel_options, way);
       kernels.push_back({kernel, range.least, range.most});
-      if (way && has_sizes && ranges.size() > 1)
+      if (way && is_product && ranges.size() > 1)
         kernels.back().microseconds = time_by_size(problem, problem_options, *target, *way);
     }
   }
@@ -205,9 +232,11 @@ void add_export(CLI::App& app, Action& action) {
       "Example: weft export --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn -o DIR",
       run);
   add_problem_flags(verb, options.problem);
-  verb.remove_option(verb.get_option("--n"));
+  for (const char* const flag : {"--n", "--batch"}) verb.remove_option(verb.get_option(flag));
   begin_group(verb, "Problem");
-  add_option(verb, "--n", options.sizes, "columns: 4096; 1:512; 8:4096:8", "N");
+  add_option(verb, "--n", options.columns, "columns: 4096; 1:512; 8:4096:8", "N");
+  begin_group(verb, "Convolution");
+  add_option(verb, "--batch", options.images, "images, as --n");
   begin_group(verb, "Schedule");
   add_choice_flags(verb, options.problem);
   add_list(verb, "--archs", options.architectures,

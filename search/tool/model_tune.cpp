@@ -76,7 +76,7 @@ std::string why_no_verdict(const ClassTimes& one) {
   const bool is_of_a_byte = dtype && is_factor_of_a_byte(*dtype);
   if (one.best->measure != "cpu" || one.verdict->dense->whose != BaselineOf::weft || is_of_a_byte) return why;
   return why +
-         ": products are compared with oneDNN, MKL, OpenBLAS or BLIS, convolutions with oneDNN 3, where the "
+         ": products are compared with oneDNN, MKL, OpenBLAS or BLIS, convolutions with oneDNN, where the "
          "loader finds them";
 }
 

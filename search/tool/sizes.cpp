@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int64_t largest = 1'000'000'000'000;
 
-std::int64_t size_of(std::string_view text, std::string_view whole) {
+std::int64_t size_of(std::string_view text, std::string_view whole, const std::string& flag) {
   const auto number = read_number<std::int64_t>(text);
   if (!number || *number < 1 || *number > largest)
-    throw UserError("sizes cannot be read", "--n", std::string(whole),
+    throw UserError("sizes cannot be read", flag, std::string(whole),
                     "1:512, 8:4096:8 or 4096, numbers from 1 on");
   return *number;
 }
@@ -27,21 +27,21 @@ std::string nearest_range(const SizeRange& range) {
   return range.multiple == 1 ? both : fmt::format("{}:{}", both, range.multiple);
 }
 
-SizeRange range_of(std::string_view text) {
+SizeRange range_of(std::string_view text, const std::string& flag) {
   const std::size_t first = text.find(':');
   if (first == std::string_view::npos) {
-    const std::int64_t size = size_of(text, text);
+    const std::int64_t size = size_of(text, text, flag);
     return {size, size, 1};
   }
   const std::size_t second = text.find(':', first + 1);
   SizeRange range;
-  range.least = size_of(text.substr(0, first), text);
-  range.most =
-      size_of(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1), text);
-  if (second != std::string_view::npos) range.multiple = size_of(text.substr(second + 1), text);
+  range.least = size_of(text.substr(0, first), text, flag);
+  range.most = size_of(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1),
+                       text, flag);
+  if (second != std::string_view::npos) range.multiple = size_of(text.substr(second + 1), text, flag);
   if (range.most / range.multiple * range.multiple < range.least)
     throw UserError(
-        "a range of sizes has none", "--n", std::string(text),
+        "a range of sizes has none", flag, std::string(text),
         "the smallest, the largest, and a multiple of which one is between them: " + nearest_range(range));
   return range;
 }
@@ -54,14 +54,14 @@ std::string SizeRange::text() const {
                      multiple > 1 ? fmt::format(", multiples of {}", multiple) : "");
 }
 
-std::vector<SizeRange> parse_sizes(std::string_view text) {
+std::vector<SizeRange> parse_sizes(std::string_view text, const std::string& flag) {
   std::vector<SizeRange> ranges;
   while (true) {
     const std::size_t comma = text.find(',');
-    const SizeRange range = range_of(text.substr(0, comma));
+    const SizeRange range = range_of(text.substr(0, comma), flag);
     const auto is_same = [&](const SizeRange& one) { return one.text() == range.text(); };
     if (std::ranges::any_of(ranges, is_same))
-      throw UserError("sizes are given twice", "--n", range.text(), "each of them once");
+      throw UserError("sizes are given twice", flag, range.text(), "each of them once");
     ranges.push_back(range);
     if (comma == std::string_view::npos) return ranges;
     text.remove_prefix(comma + 1);

@@ -1,4 +1,5 @@
-// Sizes on the command line: which ones a kernel is for, as --n of weft export says it, and those of images.
+// Sizes on the command line: which ones a kernel is for, as --n and --batch of weft export say it, and those
+// of images.
 #pragma once
 
 #include <weft/dsl/algorithm.h>
@@ -21,8 +22,8 @@ struct SizeRange {
 };
 
 /// "1:512", "8:4096:8", "4096", or several joined by commas. UserError for what cannot be read, for sizes
-/// below 1, and for a range with no multiple in it.
-std::vector<SizeRange> parse_sizes(std::string_view text);
+/// below 1, and for a range with no multiple in it; it names the flag.
+std::vector<SizeRange> parse_sizes(std::string_view text, const std::string& flag = "--n");
 
 /// Square filters that so many columns can be of: "1x1, 3x3 or 5x5".
 std::string filters_of(std::int64_t columns);

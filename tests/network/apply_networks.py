@@ -5,7 +5,8 @@
 
 PACKAGES/cnn and PACKAGES/transformer are packages that `weft model export` wrote of NETWORKS/cnn and
 NETWORKS/transformer under the names weft_cnn and weft_transformer. Prints a line a check and a table of times, the
-networks taking turns; ends with 1 where something is wrong.
+networks taking turns, with all layers of the package and with those that apply() finds faster; ends with 1 where
+something is wrong.
 """
 import argparse
 import copy
@@ -117,9 +118,12 @@ def run(name, dense, networks, packages, options):
         check(same == (expected.argmax(-1) == test["label"]).float().mean().item(), f"{name}: accuracy {same:.4f}, unchanged")
         for layer, difference in package.check(model, given, dense).items():
             check(difference < 1e-4, f"{name}, layer {layer}: {difference:.1e}")
+        faster = package.apply(copy.deepcopy(dense), threads=threads, example=given)
+        kept = sum(type(faster.get_submodule(layer)).__module__ == package.__name__ for layer in package.layers())
         with torch.no_grad():
-            lines.append((name, threads, times_of({"dense": lambda: dense(given), "weft": lambda: model(given)},
-                                                  options.rounds)))
+            near(faster(given), expected, f"{name}, {threads} threads, {kept} of {len(package.layers())} layers faster")
+            lines.append((name, threads, kept, times_of({"dense": lambda: dense(given), "weft": lambda: model(given),
+                                                         "faster": lambda: faster(given)}, options.rounds)))
     another_activation(name, package, dense)
     again = package.apply(copy.deepcopy(dense))
     for module in again.modules():
@@ -145,10 +149,11 @@ def main():
     lines = []
     for name in options.only or known:
         lines += run(name, known[name](), options.networks, options.packages, options)
-    print(f"{'network':<12} {'threads':>7} {'PyTorch ms':>11} {'weft ms':>9} {'ratio':>6}")
-    for name, threads, times in lines:
+    print(f"{'network':<12} {'threads':>7} {'PyTorch ms':>11} {'weft ms':>9} {'ratio':>6} {'faster':>7} {'ms':>9} {'ratio':>6}")
+    for name, threads, kept, times in lines:
         print(f"{name:<12} {threads:>7} {times['dense']:>11.3f} {times['weft']:>9.3f} "
-              f"{times['dense'] / times['weft']:>6.2f}")
+              f"{times['dense'] / times['weft']:>6.2f} {kept:>7} {times['faster']:>9.3f} "
+              f"{times['dense'] / times['faster']:>6.2f}")
     print(f"{len(failed)} failed")
     return 1 if failed else 0
 

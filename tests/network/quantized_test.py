@@ -172,6 +172,22 @@ def check_module(package, dense, model, x):
             check(says in str(error), says)
 
 
+def check_faster(package, dense, x):
+    """What is not faster stays."""
+    names = [f"layers.{number}" for number in range(6) if f"layers.{number}" in package.layers()]
+    times = package.compare(copy.deepcopy(dense), x, rounds=3)
+    check(sorted(times) == names and all(one > 0 for both in times.values() for one in both), f"layers are timed: {times}")
+    measured = package.compare
+    package.compare = lambda model, example, threads: dict(zip(names, ((2.0, 1.0), (1.0, 2.0), (1.0, 1.0))))
+    try:
+        model = package.apply(copy.deepcopy(dense), example=x)
+    finally:
+        package.compare = measured
+    found = [type(model.get_submodule(name)).__name__ for name in names]
+    check(found == ["QuantizedLinear", "Linear", "Linear"], f"faster layers alone are replaced, found {found}")
+    check(type(dense.layers[1]) is type(model.layers[3]), "and the activation of a layer that stays")
+
+
 def gpu_target():
     """What kernels for this machine's GPU are made for; empty without one."""
     if not torch.cuda.is_available():
@@ -235,6 +251,7 @@ def run(folder, dense, x, label, random, kind, pattern, quantize):
     model = weft.apply(folder / "package", copy.deepcopy(pruned))
     check(sum(hasattr(module, "layer") for module in model.modules()) == 3, f"{kind}: three layers are replaced")
     check_layers(model, tensors, x, kind)
+    check_faster(package, pruned, x)
     if gpu_target():
         check_on_gpu(package, pruned, tensors, x, kind)
     with torch.no_grad():

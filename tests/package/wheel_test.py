@@ -145,7 +145,8 @@ def package(folder, name):
     """As much of a package of a network as weft.load() looks at."""
     (folder / name).mkdir(parents=True)
     (folder / "layers.json").write_text(json.dumps({"name": name, "layers": []}))
-    (folder / name / "__init__.py").write_text(f"def apply(model, threads=1):\n    return '{folder.name}', model, threads\n")
+    (folder / name / "__init__.py").write_text(
+        f"def apply(model, threads=1, example=None):\n    return '{folder.name}', model, threads, example\n")
 
 
 def python(wheel, path, folder, text):
@@ -181,7 +182,7 @@ def module(folder, wheel):
     (folder / "no_table/layers.json").write_text("[]")
     said = python(wheel, [], folder, """
         import weft
-        print(weft.apply(folder / "first", "model", threads=2), weft.apply(str(folder / "first"), "model"))
+        print(weft.apply(folder / "first", "model", threads=2), weft.apply(str(folder / "first"), "model", example=3))
         import net
         print(net is weft.load(folder / "third/../first"))
         for wrong in ("second", "third", "no_module", "no_table", "nosuch", "fails"):
@@ -190,7 +191,7 @@ def module(folder, wheel):
             except (weft.PackageError, ValueError) as error:
                 print(error)
         print("fails_at_first" in sys.modules)""")
-    check(said[:2] == ["('first', 'model', 2) ('first', 'model', 1)", "True"], "a package is loaded once, and applied")
+    check(said[:2] == ["('first', 'model', 2, None) ('first', 'model', 1, 3)", "True"], "a package is loaded once, and applied")
     for line, words in zip(said[2:], (["second has a package net", "first/net/__init__.py", "--name"], ["a package json"],
                                       ["no file other/__init__.py"], ["no_table is no package", "layers.json"],
                                       ["nosuch is no package", "weft model export"], ["not built"], ["False"])):

@@ -21,7 +21,7 @@ struct ExecutionArgument {
   Memory memory;
 };
 
-// Numbers of dnnl_types.h that stand in every version 3.
+// Numbers of dnnl_types.h that stand in every version 2 and 3.
 constexpr int processor = 1, in_order = 1, single_precision = 3, forward_inference = 96, automatic = 3;
 constexpr int any_layout = 1;
 constexpr int source_layout = 129, weights_layout = 131, result_layout = 133;
@@ -36,20 +36,9 @@ struct EntryPoints : LibraryFunctions {
   Imported<int(OnednnStream* stream, Engine engine, unsigned flags)> create_stream{*this,
                                                                                    "dnnl_stream_create"};
   Imported<int(OnednnStream stream)> wait{*this, "dnnl_stream_wait"};
-  Imported<int(Layout* layout, int dimensions, const std::int64_t* extents, int type,
-               const std::int64_t* strides)>
-      create_layout{*this, "dnnl_memory_desc_create_with_strides"};
-  Imported<int(Layout* layout, int dimensions, const std::int64_t* extents, int type, int tag)> create_tagged{
-      *this, "dnnl_memory_desc_create_with_tag"};
-  Imported<int(Layout layout)> destroy_layout{*this, "dnnl_memory_desc_destroy"};
   Imported<int(Memory* memory, const dnnl_memory_desc* layout, Engine engine, void* address)> create_memory{
       *this, "dnnl_memory_create"};
   Imported<int(Memory memory)> destroy_memory{*this, "dnnl_memory_destroy"};
-  Imported<int(Description* description, Engine engine, int propagation, int algorithm, Layout source,
-               Layout weights, Layout bias, Layout result, const std::int64_t* strides,
-               const std::int64_t* dilations, const std::int64_t* before, const std::int64_t* behind,
-               const void* attributes)>
-      describe_convolution{*this, "dnnl_convolution_forward_primitive_desc_create"};
   Imported<int(Description* description, const dnnl_memory_desc* from, Engine of_source,
                const dnnl_memory_desc* to, Engine of_result, const void* attributes)>
       describe_reorder{*this, "dnnl_reorder_primitive_desc_create"};
@@ -63,6 +52,40 @@ struct EntryPoints : LibraryFunctions {
       execute{*this, "dnnl_primitive_execute"};
 };
 
+/// What describes operands and convolutions: the library allocates it.
+struct Version3 : LibraryFunctions {
+  Imported<int(Layout* layout, int dimensions, const std::int64_t* extents, int type,
+               const std::int64_t* strides)>
+      create_layout{*this, "dnnl_memory_desc_create_with_strides"};
+  Imported<int(Layout* layout, int dimensions, const std::int64_t* extents, int type, int tag)> create_tagged{
+      *this, "dnnl_memory_desc_create_with_tag"};
+  Imported<int(Layout layout)> destroy_layout{*this, "dnnl_memory_desc_destroy"};
+  Imported<int(Description* description, Engine engine, int propagation, int algorithm, Layout source,
+               Layout weights, Layout bias, Layout result, const std::int64_t* strides,
+               const std::int64_t* dilations, const std::int64_t* before, const std::int64_t* behind,
+               const void* attributes)>
+      describe_convolution{*this, "dnnl_convolution_forward_primitive_desc_create"};
+};
+
+/// The same: the caller allocates it.
+struct Version2 : LibraryFunctions {
+  Imported<int(Layout layout, int dimensions, const std::int64_t* extents, int type,
+               const std::int64_t* strides)>
+      fill_layout{*this, "dnnl_memory_desc_init_by_strides"};
+  Imported<int(Layout layout, int dimensions, const std::int64_t* extents, int type, int tag)> fill_tagged{
+      *this, "dnnl_memory_desc_init_by_tag"};
+  Imported<int(void* operation, int propagation, int algorithm, const dnnl_memory_desc* source,
+               const dnnl_memory_desc* weights, const dnnl_memory_desc* bias, const dnnl_memory_desc* result,
+               const std::int64_t* strides, const std::int64_t* dilations, const std::int64_t* before,
+               const std::int64_t* behind)>
+      fill_convolution{*this, "dnnl_dilated_convolution_forward_desc_init"};
+  Imported<int(Description* description, const void* operation, const void* attributes, Engine engine,
+               Description hint)>
+      describe{*this, "dnnl_primitive_desc_create"};
+};
+// Several times what the structures of dnnl_types.h take in any version 2.
+constexpr std::size_t bytes_of_layout = 4096, bytes_of_operation = 32768;
+
 void check(int status, const char* doing) {
   if (status != 0) throw RuntimeError(std::string(doing) + " with oneDNN: status " + std::to_string(status));
 }
@@ -72,6 +95,8 @@ void check(int status, const char* doing) {
 struct Onednn::State {
   SharedLibrary library;
   EntryPoints api;
+  std::optional<Version3> three;
+  std::optional<Version2> two;  ///< in its place
   Engine engine = nullptr;
   OnednnStream stream = nullptr;
   std::string version;
@@ -94,21 +119,50 @@ struct Onednn::State {
       stride *= extents[order[i]];
     }
     std::copy(extents.begin(), extents.end(), sizes.begin());
-    Layout made = nullptr;
-    check(api.create_layout(&made, static_cast<int>(extents.size()), sizes.data(), single_precision,
-                            strides.data()),
-          "describing an operand");
-    return {made, [this](Layout one) { api.destroy_layout(one); }};
+    const auto count = static_cast<int>(extents.size());
+    return described([&](Layout* made) {
+      return two ? two->fill_layout(*made, count, sizes.data(), single_precision, strides.data())
+                 : three->create_layout(made, count, sizes.data(), single_precision, strides.data());
+    });
   }
 
   SharedLayout any(const std::vector<std::int64_t>& extents) const {
     Extents sizes{};
     std::copy(extents.begin(), extents.end(), sizes.begin());
-    Layout made = nullptr;
-    check(api.create_tagged(&made, static_cast<int>(extents.size()), sizes.data(), single_precision,
-                            any_layout),
-          "describing an operand");
-    return {made, [this](Layout one) { api.destroy_layout(one); }};
+    const auto count = static_cast<int>(extents.size());
+    return described([&](Layout* made) {
+      return two ? two->fill_tagged(*made, count, sizes.data(), single_precision, any_layout)
+                 : three->create_tagged(made, count, sizes.data(), single_precision, any_layout);
+    });
+  }
+
+  template <class Describe>
+  SharedLayout described(const Describe& describe) const {
+    const auto place = two ? std::make_shared<std::array<std::byte, bytes_of_layout>>() : nullptr;
+    Layout made = place == nullptr ? nullptr : reinterpret_cast<Layout>(place->data());
+    check(describe(&made), "describing an operand");
+    if (place != nullptr) return {place, made};
+    return {made, [this](Layout one) { three->destroy_layout(one); }};
+  }
+
+  Description describe_convolution(const std::array<Layout, 3>& operands, const Extents& strides,
+                                   const Extents& dilations, const Extents& before,
+                                   const Extents& behind) const {
+    const auto& [image, filters, output] = operands;
+    Description made = nullptr;
+    if (!two) {
+      check(three->describe_convolution(&made, engine, forward_inference, automatic, image, filters, nullptr,
+                                        output, strides.data(), dilations.data(), before.data(),
+                                        behind.data(), nullptr),
+            "describing a convolution");
+      return made;
+    }
+    std::vector<std::byte> operation(bytes_of_operation);
+    check(two->fill_convolution(operation.data(), forward_inference, automatic, image, filters, nullptr,
+                                output, strides.data(), dilations.data(), before.data(), behind.data()),
+          "describing a convolution");
+    check(two->describe(&made, operation.data(), nullptr, engine, nullptr), "describing a convolution");
+    return made;
   }
 
   /// At `address`; without one, oneDNN's own.
@@ -146,13 +200,21 @@ std::optional<Onednn> Onednn::open(const Device& device, std::string* reason) {
   };
   if (device.kind() != DeviceKind::cpu) return absent("oneDNN needs the cpu, not " + device.name());
   auto state = std::make_shared<State>();
-  state->library = SharedLibrary::open({"libdnnl.so.3"}, processor_library_folders());
-  if (!state->library) return absent("no oneDNN 3: " + state->library.reason());
-  if (const std::string missing = state->library.resolve(state->api); !missing.empty())
-    return absent("no oneDNN 3: " + state->library.path().string() + " lacks " + missing);
+  state->library = SharedLibrary::open({"libdnnl.so.3", "libdnnl.so.2"}, processor_library_folders());
+  if (!state->library) return absent("no oneDNN 2 or 3: " + state->library.reason());
+  const auto lacking = [&](LibraryFunctions& functions) {
+    const std::string missing = state->library.resolve(functions);
+    return missing.empty() ? missing
+                           : "no oneDNN 2 or 3: " + state->library.path().string() + " lacks " + missing;
+  };
+  if (const std::string why = lacking(state->api); !why.empty()) return absent(why);
+  const int* version = state->api.version();
+  const bool older = *version == 2;
+  if (const std::string why = older ? lacking(state->two.emplace()) : lacking(state->three.emplace());
+      !why.empty())
+    return absent(why);
   check(state->api.create_engine(&state->engine, processor, 0), "opening the processor");
   check(state->api.create_stream(&state->stream, state->engine, in_order), "opening the processor");
-  const int* version = state->api.version();
   state->version = "oneDNN " + std::to_string(version[0]) + "." + std::to_string(version[1]) + "." +
                    std::to_string(version[2]) + " (" + state->library.path().filename().string() + ")";
   return Onednn(std::move(state));
@@ -178,12 +240,8 @@ ProcessorConvolution Onednn::prepare(const DenseConvolution& c, bool own_images)
   for (std::size_t i = 0; i < 2; ++i)
     behind.at(i) = (c.output.at(i) - 1) * c.stride.at(i) + (c.filter.at(i) - 1) * c.dilation.at(i) + 1 -
                    c.image.at(i) - c.pad.at(i);
-  Description made = nullptr;
-  check(
-      state->api.describe_convolution(&made, state->engine, forward_inference, automatic, wanted_image.get(),
-                                      any_filters.get(), nullptr, wanted_output.get(), strides.data(),
-                                      dilations.data(), before.data(), behind.data(), nullptr),
-      "describing a convolution");
+  Description const made = state->describe_convolution(
+      {wanted_image.get(), any_filters.get(), wanted_output.get()}, strides, dilations, before, behind);
   const std::shared_ptr<dnnl_primitive_desc> description(
       made, [state](Description one) { state->api.destroy_description(one); });
   const auto chosen = [&](int which) { return state->api.layout_of(made, which, 0); };

@@ -18,13 +18,13 @@ struct ProcessorConvolution {
   std::function<void()> bring_back;  ///< the result to the output's address, where `run` leaves it elsewhere
 };
 
-/// oneDNN's convolutions of f32 (version 3).
+/// oneDNN's convolutions of f32 (versions 2 and 3).
 class Onednn {
  public:
   struct State;  ///< what the implementation keeps
   explicit Onednn(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-  /// Nothing where there is no oneDNN 3 or `device` is not the processor; `reason`, when given, then says
+  /// Nothing where there is no oneDNN or `device` is not the processor; `reason`, when given, then says
   /// why. RuntimeError when it is there and fails.
   static std::optional<Onednn> open(const Device& device, std::string* reason = nullptr);
 

@@ -12,6 +12,7 @@
 namespace weft {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 std::vector<float> drawn(std::int64_t count, unsigned seed) {
@@ -114,7 +115,7 @@ TEST(Onednn, ConvolvesWithEveryLayoutOfImages) {
   std::string reason;
   const std::optional<Onednn> onednn = Onednn::open(Device::cpu(), &reason);
   if (!onednn) GTEST_SKIP() << "[SKIP] " << reason;
-  EXPECT_THAT(onednn->version(), HasSubstr("oneDNN 3."));
+  EXPECT_THAT(onednn->version(), ContainsRegex("oneDNN [23]\\."));
   for (const bool last : {false, true}) {
     for (const bool own : {false, true}) {
       DenseConvolution c = odd_convolution();

@@ -56,6 +56,30 @@ TEST_F(ExportVerb, RefusesWhatWouldHaveNoEffect) {
               AllOf(HasSubstr("where:    --n"), HasSubstr("found:    1 to 16")));
 }
 
+TEST_F(ExportVerb, LeavesTheNumberOfImagesToTheLaunch) {
+  const std::vector<std::string> convolution{
+      "export",  "--op",    "conv2d",    "--weights", "made:M=8,K=36,sparsity=0.7",
+      "--image", "9x7",     "--pad",     "1",         "--filter",
+      "3x3",     "--dtype", "f32",       "--archs",   "sm_80",
+      "--name",  "images",  "--ptx-only"};
+  const auto exported_for = [&](const std::string& batch, const std::string& folder) {
+    std::vector<std::string> words = convolution;
+    words.insert(words.end(), {"--batch", batch, "-o", path(folder)});
+    return call_weft(words);
+  };
+  const VerbAnswer open = exported_for("1:6", "open");
+  ASSERT_EQ(open.code, 0) << open.errors;
+  EXPECT_THAT(read_bytes(path("open") + "/include/images.h"),
+              AllOf(HasSubstr("int64_t batch;       /* 1 to 6;"), HasSubstr("f32 [batch, 4, 9, 7]")));
+  const VerbAnswer fixed = exported_for("3", "fixed");
+  ASSERT_EQ(fixed.code, 0) << fixed.errors;
+  EXPECT_THAT(read_bytes(path("fixed") + "/include/images.h"), HasSubstr("f32 [3, 4, 9, 7]"));
+  const VerbAnswer wrong = exported_for("6:1", "wrong");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.errors, AllOf(HasSubstr("where:    --batch"), HasSubstr("1:6")));
+  EXPECT_THAT(exported({"--name", "ffn", "--batch", "2"}).errors, HasSubstr("the operation has no images"));
+}
+
 TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
   const std::vector<Wrong> all{
       {{"--name", "NULL"}, {"a name of <stdio.h>", "such as NULL_layer"}},
