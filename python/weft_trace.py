@@ -170,6 +170,42 @@ def _activations(watch):
     return found
 
 
+_TOKENS_OF_CHAINS = 256  # from so many on it pays to leave features outermost
+_ELEMENTWISE = ("ReLU", "ReLU6", "GELU", "Tanh", "Sigmoid", "SiLU", "Dropout", "Identity")
+
+
+def _chains(model):
+    """Pairs of linear layers between which elementwise functions alone stand: neighbours in a Sequential, and the layers of
+    a gated block, as Llama has it. Where that is wrong of a block of these names, its layers copy what lies otherwise."""
+    for module in model.modules():
+        children = {name: child for name, child in module._modules.items() if child is not None}
+        gated = [children.get(name) for name in ("gate_proj", "up_proj", "down_proj")]
+        if all(isinstance(one, torch.nn.Linear) for one in gated):
+            yield gated[0], gated[2]
+            yield gated[1], gated[2]
+        if not isinstance(module, torch.nn.Sequential) or type(module).forward is not torch.nn.Sequential.forward:
+            continue
+        last = None
+        for child in children.values():
+            if isinstance(child, torch.nn.Linear):
+                if last is not None:
+                    yield last, child
+                last = child
+            elif type(child).__name__ not in _ELEMENTWISE:
+                last = None
+
+
+def _layouts(model, watch):
+    """By layer, how it takes and leaves its features, where that is not as PyTorch does."""
+    before, behind = set(), set()
+    for first, second in _chains(model):
+        runs = [watch.runs.get(one) for one in (first, second)]
+        if all(run is not None and run.fields.get("n", 0) >= _TOKENS_OF_CHAINS for run in runs):
+            before.add(first)
+            behind.add(second)
+    return {layer: "kn" if layer in before & behind else "nk_mn" if layer in before else "kn_nm" for layer in before | behind}
+
+
 def _why_left_out(module, parameter, tensor, run):
     """Nothing for the weight of a layer that weft can have."""
     kind = type(module).__name__
@@ -208,13 +244,14 @@ def _traced(model, example):
         if name not in stored:  # the layer makes it out of other tensors before each run
             stored[name] = (_checked(name, module.weight), None)
     called, tensors = _without_copies(stored, weights.values())
-    activations, layers, left_out = _activations(watch), {}, []
+    activations, layouts, layers, left_out = _activations(watch), _layouts(model, watch), {}, []
     for module, name in weights.items():
         run, bias = watch.runs[module], called.get(_joined(names[module], "bias"))
         if _why_left_out(module, "weight", stored[name][0], run) is None:
             op = "linear" if isinstance(module, torch.nn.Linear) else "conv2d"
             layers[module] = {"name": names[module] or "model", "op": op, "weight": called[name], "bias": bias,
-                              **run.fields, "activation": activations.get(module), "calls": run.calls}
+                              "layout": layouts.get(module), **run.fields, "activation": activations.get(module),
+                              "calls": run.calls}
     for module, name in names.items():
         for parameter in () if module in layers else [*module._parameters, *_parametrized(module)]:
             parameter = parameter.removesuffix("_orig")

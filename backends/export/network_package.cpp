@@ -107,6 +107,7 @@ Json row_of(const PackagedLayer& layer, const std::string& symbol, const std::st
   row["most"] = most;
   row["device"] = device_of(layer) == PackageDevice::gpu ? "gpu" : "cpu";
   row["activation"] = layer.activation;
+  if (layer.op == "linear") row["layout"] = row["device"] == "gpu" ? layer.layout : "nk";
   row["bias"] = false;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
@@ -302,6 +303,7 @@ std::vector<std::string> NetworkPackage::finish(CallPlace place) {
       of_layer["HAS_BIAS"] = row["bias"].get<bool>() ? "1" : "0";
       of_layer["ACTIVATION"] = row["activation"];
       of_layer["WEIGHTS"] = row["weights"];
+      of_layer["LAYOUT"] = row.value("layout", "");
       of_layer["INPUT_DTYPE"] = row["input_dtype"];
       of_layer["INPUT_BYTES"] = bytes_of_type(row["input_dtype"]);
       of_layer["OUTPUT_BYTES"] = bytes_of_type(row["dtype"]);

@@ -26,6 +26,9 @@ struct PackagedLayer {
       {};  ///< a convolution's: stride, pad and dilation, height first in each
   /// What the sums of rows are multiplied by, where the algorithm has an operand "scale": one for each row.
   std::vector<float> scales = {};
+  /// How a product's kernels on a GPU take input and output: "nk", [n, features] both; "kn", [features, n];
+  /// "nk_mn" and "kn_nm", [features, n] behind and in front.
+  std::string layout = "nk";
 };
 
 /// Writes one layer after the other, so that no more than one layer's code is in memory.

@@ -15,6 +15,7 @@ namespace {
 constexpr std::array<std::int64_t, 4> group_sizes{128, 64, 32, 16};
 constexpr std::array<std::int64_t, 3> cpu_group_sizes{16, 8, 4};
 constexpr double share_in_groups = 0.75;
+constexpr std::int64_t rows_to_one_apart = 16;
 /// Below it every element is stored: a list of columns costs more than it saves.
 constexpr double little_pruned = 0.3;
 /// Where rows keep more, most fours of columns that suit every row of a group have no more than two of them.
@@ -36,13 +37,16 @@ std::uint64_t signature_of(std::span<const std::int32_t> columns) {
   return signature;
 }
 
-/// Whether rows come in groups of neighbours that keep the same columns.
+/// Whether rows come in groups of neighbours, most of which keep the same columns: a weight that was kept and
+/// is zero all the same makes a row another one.
 bool are_neighbours(const WeightMatrix& weights, std::int64_t rows) {
+  std::int64_t behind = 0, equal = 0;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    if (row % rows != 0 && !std::ranges::equal(weights.columns_of(row), weights.columns_of(row - 1)))
-      return false;
+    if (row % rows == 0) continue;
+    ++behind;
+    equal += std::ranges::equal(weights.columns_of(row), weights.columns_of(row - 1)) ? 1 : 0;
   }
-  return true;
+  return static_cast<double>(equal) >= share_in_groups * static_cast<double>(behind);
 }
 
 /// Whether every row keeps columns in whole runs of so many.
@@ -80,13 +84,16 @@ void add_streams(const WeightMatrix& weights, std::vector<Format>& formats) {
   if (kept >= of_elements) formats.push_back(formats::lane_streams());
 }
 
-/// The first of the sizes for which most rows are in groups of so many that keep the same columns; or 0.
+/// The first of the sizes for which most rows are in groups of so many that keep the same columns; or 0. A
+/// few rows of a group may keep others: weights that were kept and are zero all the same, as of f16 some
+/// become.
 std::int64_t equal_groups(const WeightMatrix& weights, std::span<const std::int64_t> sizes) {
   std::unordered_map<std::uint64_t, std::int64_t> classes;
   for (std::int64_t row = 0; row < weights.rows; ++row) ++classes[signature_of(weights.columns_of(row))];
   for (const std::int64_t size : sizes) {
     std::int64_t grouped = 0;
-    for (const auto& [signature, rows] : classes) grouped += rows / size * size;
+    for (const auto& [signature, rows] : classes)
+      grouped += std::min(rows, (rows + size / rows_to_one_apart) / size * size);
     if (static_cast<double>(grouped) >= share_in_groups * static_cast<double>(weights.rows) && grouped > 0)
       return size;
   }

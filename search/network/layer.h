@@ -42,7 +42,9 @@ struct NetworkLayer {
   ListedWeight weight;
   std::string bias;  ///< the name of its tensor; empty: none, or none that is known
   Activation activation = Activation::none;
-  std::optional<std::int64_t> n;           ///< columns of a product, rows of the input, where they are known
+  std::optional<std::int64_t> n;  ///< columns of a product, rows of the input, where they are known
+  /// A product's on a GPU, where layers of a chain leave features outermost between them.
+  ProductLayout layout = ProductLayout::nk;
   std::optional<Convolution> convolution;  ///< where the size of its images is known
   std::int64_t image_groups = 1;           ///< groups of a convolution's channels
   std::int64_t calls = 1;                  ///< how often it runs when the network runs once

@@ -14,7 +14,8 @@ constexpr double alike = 0.02;
 /// All that layers of a class have in common beside their zeros.
 auto key_of(const NetworkLayer& layer) {
   std::vector<std::int64_t> numbers = layer.weight.shape;
-  numbers.insert(numbers.end(), {layer.image_groups, layer.n.value_or(0)});
+  numbers.insert(numbers.end(),
+                 {layer.image_groups, layer.n.value_or(0), static_cast<std::int64_t>(layer.layout)});
   if (layer.convolution) {
     const Convolution& c = *layer.convolution;
     for (const auto& pair : {c.image, c.pad, c.stride, c.dilation})

@@ -61,8 +61,8 @@ std::string why_not_searched(const NetworkLayer& layer) {
   return {};
 }
 
-ProductLayout layout_on(const Target& target) {
-  return target.is_gpu() ? ProductLayout::nk : ProductLayout::kn;
+ProductLayout layout_on(const NetworkLayer& layer, const Target& target) {
+  return target.is_gpu() ? layer.layout : ProductLayout::kn;
 }
 
 namespace {
@@ -94,6 +94,13 @@ std::vector<Format> searched_formats(const WeightMatrix& weights, const Target& 
 
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
                         std::int64_t n, ProductLayout layout) {
+  TrialProblem problem = undrawn_problem_of(layer, std::move(weights), n, layout);
+  draw_operands(problem);
+  return problem;
+}
+
+TrialProblem undrawn_problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
+                                std::int64_t n, ProductLayout layout) {
   if (const std::string why = why_not_searched(layer); !why.empty())
     throw UserError("a layer cannot be searched for a kernel", layer.name, why,
                     "a layer that inspect() keeps");
@@ -125,12 +132,11 @@ TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightM
     problem.kernel = epilogue.bias ? "linear" : "spmm";
     problem.what.algorithm = spmm_algorithm(weights->rows, weights->columns, n, dtype, epilogue, layout);
     problem.columns = n;
-    if (layout == ProductLayout::nk) problem.source["layout"] = "nk";
+    if (layout != ProductLayout::kn) problem.source["layout"] = std::string(name_of(layout));
     problem.source["n"] = std::to_string(n);
   }
   problem.what.matrix = std::move(weights);
   problem.what.format = layer.found ? layer.found->format : formats::csr();
-  draw_operands(problem);
   problem.source["op"] = problem.kernel;
   problem.source["weights"] = layer.weight.path;
   problem.source["layer"] = layer.name;

@@ -31,6 +31,9 @@ std::vector<Format> searched_formats(const WeightMatrix& weights, const Target& 
 /// images are not known.
 TrialProblem problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
                         std::int64_t n, ProductLayout layout);
+/// The same without operands, for those who look for its records alone.
+TrialProblem undrawn_problem_of(const NetworkLayer& layer, std::shared_ptr<const WeightMatrix> weights,
+                                std::int64_t n, ProductLayout layout);
 
 /// Has the problem's records say where in its network the layer stands (is_flag()), number `member` of the
 /// class. `asked` are the columns that were asked for, of all linear layers.

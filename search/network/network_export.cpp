@@ -77,8 +77,12 @@ class Exporter {
     for (const std::string& name : targets_of(options_, device)) {
       Target target = target_named(name);
       if (!target.is_gpu()) target.threads = options_.threads;
-      for (const Sizes& size : sizes_of(layer_, options_))
-        kernels.push_back({kernel(size, target), size.least, size.most});
+      for (const Sizes& size : sizes_of(layer_, options_)) {
+        const std::int64_t run = target.is_gpu() ? columns_of_runs() : 1;
+        if (run > 1 && size.most % run == 0)
+          kernels.push_back({kernel(size, target, run), size.least, size.most});
+        kernels.push_back({kernel(size, target, 1), size.least, size.most});
+      }
     }
     return kernels;
   }
@@ -96,6 +100,7 @@ class Exporter {
       text += hash_of({reinterpret_cast<const char*>(scales.data()), scales.size()}) + '\n';
     text += fmt::format("{}\n{}\n", fmt::join(targets, ","), options_.threads);
     text += fmt::format("{}\n", name_of(layer_.activation));
+    if (layer_.layout != ProductLayout::nk) text += fmt::format("{}\n", name_of(layer_.layout));
     for (const Format& one : options_.formats) text += one.text() + "\n";
     for (const Sizes& size : sizes_of(layer_, options_)) {
       text += fmt::format("{} to {}\n", size.least, size.most);
@@ -109,7 +114,7 @@ class Exporter {
 
  private:
   TrialProblem problem_at(std::int64_t n, const Target& target) const {
-    return problem_of(layer_, matrix_, n, layout_on(target));
+    return undrawn_problem_of(layer_, matrix_, n, layout_on(layer_, target));
   }
 
   /// The fastest right trial of the layer's weights at so many columns.
@@ -136,7 +141,15 @@ class Exporter {
     return choosing;
   }
 
-  Kernel kernel(const Sizes& size, const Target& target) const {
+  /// Columns of 16 bytes, where rows of columns lie in memory: kernels that know of no multiple read and
+  /// write them one by one.
+  std::int64_t columns_of_runs() const {
+    if (layer_.convolution || layer_.layout == ProductLayout::nk) return 1;
+    return 16 / static_cast<std::int64_t>(size_of(matrix_->values.dtype()));
+  }
+
+  /// For multiples of so many columns.
+  Kernel kernel(const Sizes& size, const Target& target, std::int64_t multiple) const {
     const Algorithm exact = problem_at(size.most, target).what.algorithm;
     const KernelOptions with{.threads = target.is_gpu() ? 0 : options_.threads};
     // The size of a package for one alone is open all the same, so that callers give it.
@@ -149,7 +162,7 @@ class Exporter {
           choice, [&](const Way& way) { return schedule_of_way(way, exact, *matrix_, nullptr, target); });
     }
     if (fixed) return compile(*chosen, with);
-    const Algorithm open = with_size(exact, "n", Extent::any("N"));
+    const Algorithm open = with_size(exact, "n", Extent::any("N", multiple));
     try {
       Schedule replayed(open, chosen->shared_weights(), target);
       for (const Step& step : chosen->steps()) replayed.apply(step);
@@ -219,7 +232,8 @@ ExportedNetwork export_network(const std::string& folder, Network& network,
             package.keep(layer.name, device);
           else
             package.add({layer.name, std::string(name_of(layer.kind)), exporter.kernels(device),
-                         std::string(name_of(layer.activation)), settings_of(layer), exporter.scales()},
+                         std::string(name_of(layer.activation)), settings_of(layer), exporter.scales(),
+                         std::string(name_of(layer.layout))},
                         made_from);
         }
         result.layers.push_back(layer.name);

@@ -22,7 +22,7 @@ using Names = std::vector<std::string_view>;
 
 /// Fields of every layer, and of those of one operation.
 const Names layer_fields{"name", "op", "weight", "bias", "activation", "calls"};
-const Names product_fields{"n"};
+const Names product_fields{"n", "layout"};
 const Names convolution_fields{"batch", "image", "stride", "pad", "dilation", "groups", "layout"};
 
 /// Reads one file; every refusal names a line of it.
@@ -126,9 +126,18 @@ class Reader {
     layer.calls = number_of(object, at, "calls", 1, 1);
     if (layer.kind == LayerKind::convolution)
       read_convolution(object, at, layer);
-    else if (object.contains("n"))
-      layer.n = number_of(object, at, "n", 1, 1);
+    else
+      read_product(object, at, layer);
     return layer;
+  }
+
+  void read_product(const Json& object, const std::string& at, NetworkLayer& layer) const {
+    if (object.contains("n")) layer.n = number_of(object, at, "n", 1, 1);
+    if (!object.contains("layout")) return;
+    const std::string name = text_of(object, at, "layout");
+    const auto layout = product_layout_named(name);
+    if (!layout) refuse(at + "/layout", "layout", '"' + name + '"', product_layout_names());
+    layer.layout = *layout;
   }
 
   Activation activation_of(const Json& object, const std::string& at) const {

@@ -48,7 +48,7 @@ void write_shard(const Network& network, const ClassAtColumns& one, const Target
                  const fs::path& folder, const NetworkTuneOptions& options) {
   const NetworkLayer& layer = network.layers()[one.layers.representative()];
   const auto weights = std::make_shared<const WeightMatrix>(weights_of_kernel(layer));
-  TrialProblem problem = problem_of(layer, weights, one.n, layout_on(target));
+  TrialProblem problem = problem_of(layer, weights, one.n, layout_on(layer, target));
   name_place(problem, network, one.layers, 0, options.columns);
   const std::vector<Format> formats = searched_formats(*weights, target, options.formats);
   problem.what.format = formats.front();

@@ -40,7 +40,7 @@ class Search {
   /// More trials of the representative.
   bool look(const Target& target, RecordFile& file, const NetworkTuneOptions& options, double seconds,
             const TuneHooks& hooks) {
-    TrialProblem problem = problem_of(layer_of(0), weights(0), times.n, layout_on(target));
+    TrialProblem problem = problem_of(layer_of(0), weights(0), times.n, layout_on(layer_of(0), target));
     name_place(problem, *network_, times.layers, 0, options.columns);
     TuneOptions with = options.tune;
     std::int64_t trials = first_trials;
@@ -69,7 +69,8 @@ class Search {
   /// The kernel of another layer of the class by the best point, with its own weights.
   bool check(std::size_t member, const Target& target, RecordFile& file, const NetworkTuneOptions& options,
              const TuneHooks& hooks) {
-    TrialProblem problem = problem_of(layer_of(member), weights(member), times.n, layout_on(target));
+    TrialProblem problem =
+        problem_of(layer_of(member), weights(member), times.n, layout_on(layer_of(member), target));
     name_place(problem, *network_, times.layers, member, options.columns);
     TuneOptions with = options.tune;
     with.trials = 1;

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/search/records/words.h>
 #include <weft/search/spaces/problems.h>
 
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace weft {
@@ -90,6 +93,7 @@ std::vector<T> in_layout(ImageLayout layout, T image, T channel, T height, T wid
 
 constexpr std::array<std::pair<ImageLayout, std::string_view>, 3> names_of_layouts{
     {{ImageLayout::nchw, "nchw"}, {ImageLayout::nhwc, "nhwc"}, {ImageLayout::chwn, "chwn"}}};
+constexpr std::array<std::string_view, 4> names_of_product_layouts{"kn", "nk", "nk_mn", "kn_nm"};
 
 }  // namespace
 
@@ -111,10 +115,17 @@ std::optional<ImageLayout> layout_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view name_of(ProductLayout layout) {
+  return names_of_product_layouts.at(static_cast<std::size_t>(layout));
+}
+
 std::optional<ProductLayout> product_layout_named(std::string_view name) {
-  if (name == "kn") return ProductLayout::kn;
-  if (name == "nk") return ProductLayout::nk;
-  return std::nullopt;
+  return value_named<ProductLayout>(names_of_product_layouts, name);
+}
+
+std::string product_layout_names() {
+  const auto all_but_last = std::span(names_of_product_layouts).first(names_of_product_layouts.size() - 1);
+  return fmt::format("{} or {}", fmt::join(all_but_last, ", "), names_of_product_layouts.back());
 }
 
 DType results_of(DType factors) {
@@ -129,21 +140,22 @@ Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilog
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,
                          ProductLayout layout, CallPlace place) {
   return user_call(place, [&] {
-    const bool outer = layout == ProductLayout::kn;
-    const auto ordered = [outer](auto first, auto second) {
-      if (!outer) std::swap(first, second);
+    const bool inner_k = layout == ProductLayout::nk || layout == ProductLayout::nk_mn;
+    const bool inner_m = layout == ProductLayout::nk || layout == ProductLayout::kn_nm;
+    const auto ordered = [](bool swapped, auto first, auto second) {
+      if (swapped) std::swap(first, second);
       return std::vector{first, second};
     };
     Algorithm algorithm;
     algorithm.name = "spmm";
     algorithm.accumulator = accumulator_of(dtype);
-    algorithm.indices = ordered(IndexVariable{"m", m, false}, IndexVariable{"n", n, false});
+    algorithm.indices = ordered(inner_m, IndexVariable{"m", m, false}, IndexVariable{"n", n, false});
     algorithm.indices.push_back({"k", k, true});
     algorithm.operands = {{"A", dtype, {m, k}, {}, Storage::sparse},
-                          {"B", dtype, ordered(k, n), {}, Storage::dense}};
-    algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, ordered(plain("k"), plain("n"))}};
-    finish(algorithm, {"C", results_of(dtype), ordered(m, n), {}, Storage::dense},
-           ordered(plain("m"), plain("n")), "m", "n", epilogue);
+                          {"B", dtype, ordered(inner_k, k, n), {}, Storage::dense}};
+    algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, ordered(inner_k, plain("k"), plain("n"))}};
+    finish(algorithm, {"C", results_of(dtype), ordered(inner_m, m, n), {}, Storage::dense},
+           ordered(inner_m, plain("m"), plain("n")), "m", "n", epilogue);
     return algorithm;
   });
 }

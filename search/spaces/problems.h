@@ -38,11 +38,16 @@ Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilog
 
 /// Which dimension of a product's operands is the outer one.
 enum class ProductLayout : std::uint8_t {
-  kn,  ///< B[k, n] and C[m, n]: columns of the product lie beside one another
-  nk,  ///< B[n, k] and C[n, m]: features do, as frameworks have them
+  kn,     ///< B[k, n] and C[m, n]: columns of the product lie beside one another
+  nk,     ///< B[n, k] and C[n, m]: features do, as frameworks have them
+  nk_mn,  ///< B[n, k] and C[m, n]: the first of two products whose input and output a framework has
+  kn_nm,  ///< B[k, n] and C[n, m]: the last of them
 };
 /// "kn"
+std::string_view name_of(ProductLayout layout);
 std::optional<ProductLayout> product_layout_named(std::string_view name);
+/// "kn, nk, nk_mn or kn_nm"
+std::string product_layout_names();
 
 /// The same as above with operands in a layout.
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,

@@ -176,8 +176,12 @@ ProductLayout product_layout_of(const ProblemOptions& options) {
   const auto layout = product_layout_named(options.layout.empty() ? "kn" : options.layout);
   if (layout && (options.op != "spmv" || options.layout.empty())) return *layout;
   throw UserError("a product has no such layout", "--layout", options.layout + " with --op " + options.op,
-                  options.op == "spmv" ? "no --layout: one column lies the same way in all"
-                                       : "kn, or nk: [n, k] and [n, m]; nchw, nhwc, chwn with --op conv2d");
+                  options.op == "spmv"
+                      ? "no --layout: one column lies the same way in all"
+                      : product_layout_names() +
+                            ": the last two letters say how the output lies, [m, n] or [n, m], "
+                            "where they are others than the input's; nchw, nhwc, chwn with "
+                            "--op conv2d");
 }
 
 Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
@@ -203,7 +207,8 @@ std::vector<std::int64_t> static_shape(const Operand& operand) {
 
 void make_tensors(Problem& problem, const ProblemOptions& options) {
   require_memory(problem.algorithm, options.op == "conv2d" ? "--image, --batch" : "--n");
-  const char* const other_layout = options.op == "spmv" ? "" : options.layout == "nk" ? "kn" : "nk";
+  const bool of_rows = options.layout == "nk" || options.layout == "nk_mn";
+  const char* const other_layout = options.op == "spmv" ? "" : of_rows ? "kn" : "nk";
   for (const Operand& operand : problem.algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
     const bool output = &operand == &problem.algorithm.operands[problem.algorithm.output.operand];
@@ -257,7 +262,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
        "one whole number from 1 on, such as 256 (export takes 1:512, model tune 1,8,512)",
        [](const std::string& word) { return read_number<std::int64_t>(word).has_value(); });
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
-  add_option(app, "--layout", options.layout, "kn or nk; nchw, nhwc, chwn");
+  add_option(app, "--layout", options.layout, "kn, nk, nk_mn, kn_nm; nchw, nhwc, chwn");
   add_option(app, "--dtype", options.dtype, "f64 f32 f16 bf16 e4m3 e5m2 i8", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
   begin_group(app, "Operands");
@@ -447,9 +452,13 @@ Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const
                        const Target& target) {
   Schedule schedule(algorithm, problem.weights, target);
   const auto best = best_of(options);
+  // The algorithm may be for another size than the problem, as those of packages are.
+  const auto n = std::ranges::find(algorithm.indices, "n", &IndexVariable::name);
+  const bool has_own = n != algorithm.indices.end() && n->extent.is_static();
   if (best)
     require_fits(*best, options.schedule,
-                 {algorithm, problem.matrix, problem.weights->format(), problem.columns, target});
+                 {algorithm, problem.matrix, problem.weights->format(),
+                  has_own ? n->extent.value : problem.columns, target});
   const auto read = [&] { return steps_of_json(text_of_file(options.schedule), options.schedule); };
   for (const Step& step : best ? best->steps : of_option("--schedule", read)) schedule.apply(step);
   for (const std::string& advice : advice_on(schedule)) fmt::print(stderr, "warning: {}\n", advice);

@@ -93,12 +93,20 @@ std::string devices_of(const std::string& target) {
 
 /// Which layout the first algorithm has and the second one has not.
 std::string layout_option(const std::string& tuned, const std::string& asked) {
-  for (const auto& [output, layout] : {std::pair{"C[b, f, p, q] ", "nchw"},
-                                       {"C[b, p, q, f] ", "nhwc"},
-                                       {"C[f, p, q, b] ", "chwn"},
-                                       {"C[m, n] ", "kn"},
-                                       {"C[n, m] ", "nk"}}) {
-    if (tuned.starts_with(output) && !asked.starts_with(output)) return std::string("--layout ") + layout;
+  struct Layout {
+    const char *output, *input, *name;
+    bool is_of(const std::string& algorithm) const {
+      return algorithm.starts_with(output) && algorithm.find(input) != std::string::npos;
+    }
+  };
+  for (const Layout& layout : {Layout{"C[b, f, p, q] ", "B[", "nchw"},
+                               {"C[b, p, q, f] ", "B[", "nhwc"},
+                               {"C[f, p, q, b] ", "B[", "chwn"},
+                               {"C[m, n] ", "B[k, n]", "kn"},
+                               {"C[n, m] ", "B[n, k]", "nk"},
+                               {"C[m, n] ", "B[n, k]", "nk_mn"},
+                               {"C[n, m] ", "B[k, n]", "kn_nm"}}) {
+    if (layout.is_of(tuned) && !layout.is_of(asked)) return std::string("--layout ") + layout.name;
   }
   return {};
 }

@@ -127,6 +127,35 @@ def activations_of_a_sequential(folder):
 
 
 @check
+def features_stay_outermost_between_layers(folder):
+    class Gated(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate_proj, self.up_proj, self.down_proj = nn.Linear(8, 16), nn.Linear(8, 16), nn.Linear(16, 8)
+
+        def forward(self, x):
+            self.gate_proj(x)
+            return self.down_proj(self.up_proj(x))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gated = Gated()
+            self.three = nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8), nn.Linear(8, 8))
+            self.apart = nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.ReLU()), nn.Linear(8, 8))
+
+        def forward(self, x):
+            return self.apart(self.three(self.gated(x)))
+
+    layers = layers_of(Model(), torch.zeros(2, 128, 8), folder)
+    expect({name: layer.get("layout") for name, layer in layers.items()},
+           {"gated.gate_proj": "nk_mn", "gated.up_proj": "nk_mn", "gated.down_proj": "kn_nm", "three.0": "nk_mn",
+            "three.2": "kn", "three.3": "kn_nm", "apart.0": None, "apart.2": None})
+    few = layers_of(Model(), torch.zeros(2, 127, 8), folder)
+    expect([name for name, layer in few.items() if "layout" in layer], [])
+
+
+@check
 def what_is_left_out_has_a_reason(folder):
     class Other(nn.Module):
         def __init__(self):

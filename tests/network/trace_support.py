@@ -63,7 +63,7 @@ def saved(model, example, folder, **options):
     names = [one["name"] for one in network["layers"] + network["left_out"]]
     expect(len(names), len(set(names)), f"different names of {names}")
     for layer in network["layers"]:
-        allowed = {"name", "op", "weight", "bias", "activation", "calls"} | LAYER_FIELDS[layer["op"]]
+        allowed = {"name", "op", "weight", "bias", "activation", "calls", "layout"} | LAYER_FIELDS[layer["op"]]
         expect(set(layer) - allowed, set(), "fields that nobody reads")
         expect(LAYER_FIELDS[layer["op"]] - set(layer), set(), "fields that are missing")
         for field in ("weight", "bias"):

@@ -56,6 +56,24 @@ TEST_F(ExportVerb, RefusesWhatWouldHaveNoEffect) {
               AllOf(HasSubstr("where:    --n"), HasSubstr("found:    1 to 16")));
 }
 
+TEST_F(ExportVerb, TakesTheScheduleOfASearchForItsSize) {
+  const std::vector<std::string> of{"--weights", "made:M=24,K=32,sparsity=0.8", "--dtype", "f32"};
+  const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), of.begin(), of.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return call_weft(words);
+  };
+  const VerbAnswer tuned = with({"tune"}, {"--n", "48", "--target", "sm_80", "--measure", "model", "--trials",
+                                           "2", "--db", path("t.jsonl"), "-o", path("best.json")});
+  ASSERT_EQ(tuned.code, 0) << tuned.errors;
+  const auto exported_for = [&](const std::string& n) {
+    return with({"export"}, {"--n", n, "--archs", "sm_80", "--schedule", path("best.json"), "--name", "ffn",
+                             "--ptx-only", "-o", path("tuned")});
+  };
+  EXPECT_EQ(exported_for("48").code, 0) << exported_for("48").errors;
+  EXPECT_THAT(exported_for("49").errors, HasSubstr("tuned for N = 48, asked for 49"));
+}
+
 TEST_F(ExportVerb, LeavesTheNumberOfImagesToTheLaunch) {
   const std::vector<std::string> convolution{
       "export",  "--op",    "conv2d",    "--weights", "made:M=8,K=36,sparsity=0.7",
