@@ -316,6 +316,15 @@ double smallest_normal(DType dtype) {
 
 }  // namespace
 
+std::pair<double, double> numbers_of_result(DType type) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (!is_factor_of_a_byte(type)) return {-infinity, infinity};
+  Array ends(type, {2});
+  ends.set(0, -infinity);
+  ends.set(1, infinity);
+  return {ends.get(0), ends.get(1)};
+}
+
 Difference difference(const Array& result, const Reference& expected, CallPlace place) {
   user_call(place, [&] {
     if (result.size() != expected.value.size())
@@ -326,17 +335,16 @@ Difference difference(const Array& result, const Reference& expected, CallPlace 
   double error = 0;
   double norm = 0;
   Array nearest(result.dtype(), {1});
-  // Types of a byte hold what is beyond their numbers as the largest one.
-  double most = std::numeric_limits<double>::infinity();
-  if (is_float_of_a_byte(result.dtype())) {
-    nearest.set(0, most);
-    most = nearest.get(0);
-  }
+  const auto [least, most] = numbers_of_result(result.dtype());
+  const bool is_whole = !is_float(result.dtype());
+  const double rounding = is_whole ? 0.5 : 0;
   for (std::int64_t i = 0; i < result.size(); ++i) {
     const double x = result.get(i);
     const double exact = expected.value.get(i),
-                 y = std::isnan(exact) ? exact : std::clamp(exact, -most, most);
+                 y = std::isnan(exact) ? exact : std::clamp(exact, least, most);
     const bool may_be_nan = std::isnan(y) || (!expected.or_nan.empty() && expected.or_nan[i]);
+    // Integers hold NaN as zero.
+    if (is_whole && may_be_nan && x == 0) continue;
     if (!std::isfinite(x) || !std::isfinite(y)) {
       nearest.set(0, y);  // infinite beyond the numbers of the type
       const bool same_special = (std::isnan(x) && may_be_nan) || x == nearest.get(0);
@@ -347,7 +355,7 @@ Difference difference(const Array& result, const Reference& expected, CallPlace 
     error += (x - y) * (x - y);
     norm += y * y;
     d.largest = std::max(d.largest, std::abs(x - y));
-    d.largest_scaled = std::max(d.largest_scaled, std::abs(x - y) / magnitude);
+    d.largest_scaled = std::max(d.largest_scaled, std::max(std::abs(x - y) - rounding, 0.0) / magnitude);
   }
   d.relative = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
   return d;
@@ -366,6 +374,7 @@ double tolerance(DType output, DType accumulator, std::int64_t terms) {
     if (dtype == DType::bf16) return 0x1p-8;
     if (dtype == DType::e4m3) return 0x1p-4;
     if (dtype == DType::e5m2) return 0x1p-3;
+    if (!is_float(dtype)) return 0.0;
     return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
   };
   // Rounding errors of a sum grow like the square root of its length; four times that covers the tail.

@@ -7,6 +7,7 @@
 #include <weft/formats/sparse_tensor.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -35,16 +36,21 @@ struct Reference {
 Reference reference(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
                     CallPlace place = {});
 
+/// The least and the largest number that a result is compared with: what is beyond those of a type of a byte
+/// is stored as the nearest. Infinities for other types.
+std::pair<double, double> numbers_of_result(DType type);
+
 /// How far a result is from the reference.
 struct Difference {
   double relative = 0;  ///< norm of the difference over norm of the reference (absolute where that is 0)
   double largest = 0;   ///< largest |difference| of an element
-  double largest_scaled = 0;  ///< largest |difference| / magnitude of an element
+  /// largest |difference| / magnitude of an element; of integers, the difference beyond half a one
+  double largest_scaled = 0;
   std::int64_t wrong =
       -1;  ///< first element that is NaN or infinite where the reference cannot be, or the reverse
   std::string text() const;
 };
-/// Element by element, in row-major order. UserError when their numbers differ.
+/// Element by element, in row-major order. NaN is zero as an integer. UserError when their numbers differ.
 Difference difference(const Array& result, const Reference& expected, CallPlace place = {});
 
 /// The bound on Difference::largest_scaled for a right kernel: rounding of sums of `terms` products in the

@@ -37,43 +37,24 @@ constexpr void check_rules_of_matrix() {
 }
 #undef WEFT_NO_MATRIX
 
-#define WEFT_NO_TYPE(output, factors, instead)                                                     \
-  static_assert(!(std::same_as<Output, output> && std::same_as<Factor, factors>),                  \
-                "weft: the output's element type is neither the factors' nor f32; found: " #output \
+#define WEFT_NO_TYPE(output, factors, instead)                                              \
+  static_assert(!(std::same_as<Output, output> && std::same_as<Factor, factors>),           \
+                "weft: the output's element type does not fit the factors; found: " #output \
                 ", beside factors of " #factors "; accepted: " instead)
 template <class Output, class Factor>
 constexpr void check_rules_of_output_type() {
-  WEFT_NO_TYPE(bf16, f16, "f16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(f64, f16, "f16 or f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(f16, bf16, "bf16 or f32, such as Tensor<bf16, 2> C");
-  WEFT_NO_TYPE(f64, bf16, "bf16 or f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(f16, f32, "f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(bf16, f32, "f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(f64, f32, "f32, such as Tensor<f32, 2> C; or factors of f64");
-  WEFT_NO_TYPE(f16, f64, "f64 or f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(bf16, f64, "f64 or f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(f64, e4m3, "e4m3, f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(e5m2, e4m3, "e4m3, f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(i8, i8, "f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(e4m3, i8, "f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(e5m2, i8, "f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(f64, i8, "f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(i8, e4m3, "e4m3, f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(i8, e5m2, "e5m2, f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(i8, f16, "f16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(i8, bf16, "bf16 or f32, such as Tensor<bf16, 2> C");
-  WEFT_NO_TYPE(i8, f32, "f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(i8, f64, "f64 or f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(f64, e5m2, "e5m2, f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(e4m3, e5m2, "e5m2, f16, bf16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(e4m3, f16, "f16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(e5m2, f16, "f16 or f32, such as Tensor<f16, 2> C");
-  WEFT_NO_TYPE(e4m3, bf16, "bf16 or f32, such as Tensor<bf16, 2> C");
-  WEFT_NO_TYPE(e5m2, bf16, "bf16 or f32, such as Tensor<bf16, 2> C");
-  WEFT_NO_TYPE(e4m3, f32, "f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(e5m2, f32, "f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(e4m3, f64, "f64 or f32, such as Tensor<f32, 2> C");
-  WEFT_NO_TYPE(e5m2, f64, "f64 or f32, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(bf16, f16, "f16, f32, e4m3, e5m2 or i8, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(f64, f16, "f16, f32, e4m3, e5m2 or i8, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f16, bf16, "bf16, f32, e4m3, e5m2 or i8, such as Tensor<bf16, 2> C");
+  WEFT_NO_TYPE(f64, bf16, "bf16, f32, e4m3, e5m2 or i8, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f16, f32, "f32, e4m3, e5m2 or i8, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(bf16, f32, "f32, e4m3, e5m2 or i8, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f64, f32, "f32, e4m3, e5m2 or i8, such as Tensor<f32, 2> C; or factors of f64");
+  WEFT_NO_TYPE(f16, f64, "f64, f32, e4m3, e5m2 or i8, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(bf16, f64, "f64, f32, e4m3, e5m2 or i8, such as Tensor<f32, 2> C");
+  WEFT_NO_TYPE(f64, e4m3, "f16, bf16, f32, e4m3, e5m2 or i8, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(f64, i8, "f16, bf16, f32, e4m3, e5m2 or i8, such as Tensor<f16, 2> C");
+  WEFT_NO_TYPE(f64, e5m2, "f16, bf16, f32, e4m3, e5m2 or i8, such as Tensor<f16, 2> C");
 }
 #undef WEFT_NO_TYPE
 

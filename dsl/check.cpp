@@ -410,9 +410,12 @@ class Check {
       refuse("the factors of the sum have different element types",
              std::string(name_of(factor)) + " and " + std::string(name_of(other)), "the same for both");
     const DType output = operand(algorithm_.output).dtype;
-    if (!output_fits_factors(output, factor))
-      refuse("the output's element type is neither the factors' nor f32", std::string(name_of(output)),
-             std::string(name_of(factor)) + (is_factor_of_a_byte(factor) ? ", f16, bf16 or f32" : " or f32"));
+    if (!output_fits_factors(output, factor) && !is_factor_of_a_byte(output))
+      refuse("the output's element type does not fit the factors", std::string(name_of(output)),
+             factor == DType::f32
+                 ? "f32, e4m3, e5m2 or i8"
+                 : (is_factor_of_a_byte(factor) ? "f16, bf16" : std::string(name_of(factor))) +
+                       ", f32, e4m3, e5m2 or i8");
     if (algorithm_.accumulator != accumulator_of(factor))
       refuse("the sum runs in an element type that does not belong to its factors",
              std::string(name_of(algorithm_.accumulator)), std::string(name_of(accumulator_of(factor))));

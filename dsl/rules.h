@@ -192,12 +192,11 @@ struct Rules<Output, SumOf<Types<Reduced...>, Left, Right>, Accesses> {
 
   static constexpr bool factors_have_one_type = std::same_as<Element, typename RightFacts::Element>;
   using Stored = typename OutputFacts::Element;
-  static constexpr bool factors_are_integers = std::same_as<Element, i8>;
-  static constexpr bool factors_have_a_byte =
-      std::same_as<Element, e4m3> || std::same_as<Element, e5m2> || factors_are_integers;
+  template <class T>
+  static constexpr bool has_a_byte = std::same_as<T, e4m3> || std::same_as<T, e5m2> || std::same_as<T, i8>;
   static constexpr bool output_has_a_fitting_type =
-      (std::same_as<Stored, Element> && !factors_are_integers) || std::same_as<Stored, f32> ||
-      (factors_have_a_byte && (std::same_as<Stored, f16> || std::same_as<Stored, bf16>));
+      std::same_as<Stored, Element> || std::same_as<Stored, f32> || has_a_byte<Stored> ||
+      (has_a_byte<Element> && (std::same_as<Stored, f16> || std::same_as<Stored, bf16>));
   static constexpr bool epilogue_fits_accumulator = Epilogue::template fits<Accumulator>;
 
   static constexpr Broken broken = !output_is_plain                 ? Broken::output_plain

@@ -248,9 +248,15 @@ Expressions::Printed Expressions::converted(std::string value, DType from, DType
 
 Expressions::Printed Expressions::converted_to_integer(std::string value, DType from, DType to) {
   if (to == DType::boolean) return {"(" + value + ") != 0", Precedence::equality};
+  const bool keeps_all = size_of(to) >= (wide_ ? 8U : 4U);
+  if (is_float(from) && size_of(to) < 4) {
+    const std::int64_t all = (std::int64_t{1} << (8 * size_of(to))) - 1;
+    const std::int64_t least = is_signed_integer(to) ? -(all / 2) - 1 : 0;
+    helpers_.need(Helpers::Kind::whole_within);
+    return call(fmt::format("whole_within<{}, {}>", least, least + all), value);
+  }
   if (from == DType::f32) value = (wide_ ? "__float2ll_rn(" : "__float2int_rn(") + value + ")";
   if (from == DType::f64) value = (wide_ ? "__double2ll_rn(" : "__double2int_rn(") + value + ")";
-  const bool keeps_all = size_of(to) >= (wide_ ? 8U : 4U);
   if (from == DType::boolean) return {(wide_ ? "(long long)(" : "int(") + value + ")", Precedence::unary};
   if (keeps_all) return {"(" + value + ")", Precedence::postfix};
   const std::string narrow = "(" + std::string(type_in_memory(to)) + ")(" + value + ")";

@@ -133,10 +133,24 @@ __device__ __forceinline__ bool last_arrival_of_some(int& place, unsigned count,
 
 )";
 
+constexpr std::string_view whole_function =
+    R"(// The nearest integer, ties to even, of those between least and most; zero of NaN.
+template <int least, int most>
+__device__ __forceinline__ int whole_within(float x) {
+  return min(most, max(least, __float2int_rn(x)));
+}
+template <int least, int most>
+__device__ __forceinline__ int whole_within(double x) {
+  return isnan(x) ? 0 : min(most, max(least, __double2int_rn(x)));
+}
+
+)";
+
 constexpr std::pair<Helpers::Kind, std::string_view> plain_functions[] = {
     {Helpers::Kind::vector, vector_type},          {Helpers::Kind::load_vector, load_function},
     {Helpers::Kind::store_vector, store_function}, {Helpers::Kind::stream_vector, stream_function},
-    {Helpers::Kind::copy_async, copy_function},    {Helpers::Kind::copy_group, group_functions}};
+    {Helpers::Kind::copy_async, copy_function},    {Helpers::Kind::copy_group, group_functions},
+    {Helpers::Kind::whole_within, whole_function}};
 
 struct Extremum {
   Helpers::Kind kind;

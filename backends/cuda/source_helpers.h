@@ -27,6 +27,7 @@ class Helpers {
     minimum_f64,
     maximum_f32,
     maximum_f64,
+    whole_within,          ///< a floating number as the nearest integer between two
     last_arrival,          ///< the last of the blocks that arrive
     last_arrival_of_some,  ///< the same for the first threads of each
   };

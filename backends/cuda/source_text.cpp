@@ -31,7 +31,7 @@ constexpr std::string_view words =
     "shared_memory signbit sin sincos sinh sinpi size_t sqrt store_vector stream_vector tan tanh tgamma "
     "threadIdx trap "
     "trunc "
-    "uint uint2 uint3 uint4 umax umin unix unsigned ushort warpSize y0 y1 yn ";
+    "uint uint2 uint3 uint4 umax umin unix unsigned ushort warpSize whole_within y0 y1 yn ";
 
 std::string shortest(double value) {
   std::string text = fmt::format("{}", value);

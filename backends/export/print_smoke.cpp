@@ -4,6 +4,16 @@
 #include <weft/backends/export/print.h>
 
 namespace weft::exporting {
+namespace {
+
+/// How far apart two results may be in C: types of a byte have so few numbers that neighbours are far apart.
+std::string_view rough_difference(DType type) {
+  if (type == DType::e4m3) return "0.15 * largest";
+  if (type == DType::e5m2) return "0.27 * largest";
+  return is_float(type) ? "0.02 * largest" : "1.0 + 0.02 * largest";
+}
+
+}  // namespace
 
 std::string print_smoke_cpu(const Package& package) {
   Words words = words_of(package);
@@ -12,6 +22,7 @@ std::string print_smoke_cpu(const Package& package) {
     words["OUTPUT"] = std::to_string(i);
     words["OUTPUT_FIELD"] = package.operands[i].field;
     words["OUTPUT_TYPE"] = name_of(package.operand(package.operands[i]).dtype);
+    words["ROUGHLY"] = rough_difference(package.operand(package.operands[i]).dtype);
   }
   return filled("smoke_cpu.h", words);
 }

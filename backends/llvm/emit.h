@@ -30,6 +30,8 @@ struct Capabilities {
   bool half_conversions =
       true;  ///< f32 <-> f16 by instructions; else by integer arithmetic of the same result
   bool bfloat_conversions = false;       ///< f32 -> bf16 likewise
+  bool byte_conversions = false;         ///< f32 -> e4m3 and e5m2 likewise
+  bool integer_packs = false;            ///< i32 -> i8 that saturates, two at a time
   bool wide_vectors = false;             ///< 512-bit vectors pay
   VectorRegisters coded = {};            ///< what sums that are assembly of their own use
   int most_lanes = 64;                   ///< lanes of one vector value; longer vectorized loops are cut
@@ -215,6 +217,7 @@ class Emitter {
   // emit_convert.cpp
   llvm::Value* convert(llvm::Value* from_value, DType from, DType to);
   llvm::Value* to_f32(llvm::Value* bits, DType from);
+  llvm::Value* saturated(llvm::Value* whole, DType to);
   llvm::Value* narrow(llvm::Value* f32_value, DType to);
   llvm::Value* round_to_odd(llvm::Value* f64_value);
   llvm::Value* half_from_f32(llvm::Value* f32_value);
@@ -222,6 +225,9 @@ class Emitter {
   llvm::Value* f32_from_byte(llvm::Value* bits, DType from);
   llvm::Value* byte_from_f32(llvm::Value* f32_value, DType to);
   llvm::Value* f32_from_half(llvm::Value* bits);
+  bool has_bytes_of(DType from, DType to) const;
+  llvm::Value* pair_of_bytes(llvm::Value* upper, llvm::Value* lower, DType to);
+  llvm::Value* bytes_of(llvm::Value* f32_value, DType to);
 
   // emit_call.cpp
   llvm::Value* intrinsic_call(std::string_view name, const std::vector<llvm::Value*>& arguments,

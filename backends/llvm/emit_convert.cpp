@@ -3,14 +3,32 @@
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
 
+#include <string_view>
+
 namespace weft::llvm_backend {
+namespace {
+
+/// The instructions of GPUs that convert two numbers: $1 becomes the upper byte of 16 bits, $2 the lower.
+std::string_view pair_text(DType to) {
+  if (to == DType::e4m3) return "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;";
+  if (to == DType::e5m2) return "cvt.rn.satfinite.e5m2x2.f32 $0, $1, $2;";
+  return "{ .reg .b32 upper, lower; cvt.rni.s32.f32 upper, $1; cvt.rni.s32.f32 lower, $2; "
+         "cvt.pack.sat.s8.s32.b32 $0, upper, lower, 0; }";
+}
+
+}  // namespace
 
 llvm::Value* Emitter::convert(llvm::Value* from_value, DType from, DType to) {
   if (from == to) return from_value;
   llvm::Type* type = like(value_type(to), from_value);
+  if (has_bytes_of(from, to)) {
+    llvm::Value* bytes = bytes_of(from_value, to);
+    return to == DType::i8 ? builder_.CreateSExt(bytes, type) : bytes;
+  }
   if (is_float(from) && is_float(to)) {
     if (is_narrow(from)) return convert(to_f32(from_value, from), DType::f32, to);
-    if (is_narrow(to)) return narrow(from == DType::f64 ? round_to_odd(from_value) : from_value, to);
+    if (from == DType::f64 && is_narrow(to)) return convert(round_to_odd(from_value), DType::f32, to);
+    if (is_narrow(to)) return narrow(from_value, to);
     return builder_.CreateFPCast(from_value, type);
   }
   if (is_float(to)) {
@@ -23,9 +41,7 @@ llvm::Value* Emitter::convert(llvm::Value* from_value, DType from, DType to) {
     if (is_narrow(from)) return convert(to_f32(from_value, from), DType::f32, to);
     if (to == DType::boolean)
       return builder_.CreateFCmpUNE(from_value, llvm::Constant::getNullValue(from_value->getType()));
-    llvm::Value* whole = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, from_value);
-    whole = builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {type, whole->getType()}, {whole});
-    return convert(whole, DType::i64, to);
+    return saturated(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, from_value), to);
   }
   if (to == DType::boolean) return builder_.CreateICmpNE(from_value, same_integer(from_value, 0));
   if (from == DType::boolean) return builder_.CreateZExt(from_value, type);
@@ -33,6 +49,18 @@ llvm::Value* Emitter::convert(llvm::Value* from_value, DType from, DType to) {
   if (bits >= index_type_->getBitWidth()) return from_value;
   llvm::Value* low = builder_.CreateTrunc(from_value, like(builder_.getIntNTy(bits), from_value));
   return is_signed_integer(to) ? builder_.CreateSExt(low, type) : builder_.CreateZExt(low, type);
+}
+
+/// What is beyond the numbers of the type becomes the nearest of them, and NaN zero.
+llvm::Value* Emitter::saturated(llvm::Value* whole, DType to) {
+  llvm::Type* type = like(index_type_, whole);
+  const auto bits = static_cast<unsigned>(8 * size_of(to));
+  const bool is_index = bits >= index_type_->getBitWidth(), is_signed = is_index || is_signed_integer(to);
+  llvm::Type* own = is_index ? type : like(builder_.getIntNTy(bits), whole);
+  llvm::Value* number =
+      builder_.CreateIntrinsic(is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                               {own, whole->getType()}, {whole});
+  return is_signed ? builder_.CreateSExtOrTrunc(number, type) : builder_.CreateZExtOrTrunc(number, type);
 }
 
 llvm::Value* Emitter::to_f32(llvm::Value* bits, DType from) {
@@ -170,6 +198,40 @@ llvm::Value* Emitter::f32_from_half(llvm::Value* bits) {
   llvm::Value* result = builder_.CreateSelect(builder_.CreateICmpULT(size, number(0x400)), small, normal);
   result = builder_.CreateSelect(builder_.CreateICmpUGE(size, number(0x7C00)), special, result);
   return builder_.CreateBitCast(builder_.CreateOr(result, sign), single);
+}
+
+bool Emitter::has_bytes_of(DType from, DType to) const {
+  if (!capabilities_.gpu || from != DType::f32) return false;
+  return to == DType::i8 ? capabilities_.integer_packs
+                         : is_float_of_a_byte(to) && capabilities_.byte_conversions;
+}
+
+llvm::Value* Emitter::pair_of_bytes(llvm::Value* upper, llvm::Value* lower, DType to) {
+  const bool whole = to == DType::i8;
+  llvm::Type* type = whole ? builder_.getInt32Ty() : builder_.getInt16Ty();
+  llvm::Value* pair =
+      inline_assembly(pair_text(to), whole ? "=r,f,f" : "=h,f,f", type, {upper, lower}, false);
+  return whole ? builder_.CreateTrunc(pair, builder_.getInt16Ty()) : pair;
+}
+
+/// The bytes of a number, or of each element of a vector.
+llvm::Value* Emitter::bytes_of(llvm::Value* f32_value, DType to) {
+  llvm::Type* byte = builder_.getInt8Ty();
+  llvm::Value* zero = llvm::ConstantFP::get(builder_.getFloatTy(), 0);
+  if (!is_vector(f32_value)) return builder_.CreateTrunc(pair_of_bytes(zero, f32_value, to), byte);
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(f32_value->getType())->getNumElements();
+  const unsigned pairs = (count + 1) / 2;
+  const auto element = [&](unsigned i) {
+    return i < count ? builder_.CreateExtractElement(f32_value, i) : zero;
+  };
+  llvm::Value* all = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getInt16Ty(), pairs));
+  for (unsigned i = 0; i < pairs; ++i)
+    all = builder_.CreateInsertElement(all, pair_of_bytes(element(2 * i + 1), element(2 * i), to), i);
+  llvm::Value* bytes = builder_.CreateBitCast(all, llvm::FixedVectorType::get(byte, 2 * pairs));
+  if (count == 2 * pairs) return bytes;
+  llvm::SmallVector<int> kept(count);
+  for (unsigned i = 0; i < count; ++i) kept[i] = static_cast<int>(i);
+  return builder_.CreateShuffleVector(bytes, kept);
 }
 
 }  // namespace weft::llvm_backend

@@ -190,6 +190,9 @@ class Generation {
     capabilities.gpu = true;
     capabilities.asynchronous_copies = target_.has(Capability::asynchronous_copies);
     capabilities.bfloat_conversions = target_.has(Capability::bf16_conversions);
+    // sm_89 has them from PTX 8.1 on, which is newer than what is written for it.
+    capabilities.byte_conversions = target_.sm >= 90;
+    capabilities.integer_packs = target_.sm >= 72;
     capabilities.most_lanes = most_lanes_;
     capabilities.constants_apart = effort_.straight_line;
     capabilities.follow_registers = effort_.straight_line;

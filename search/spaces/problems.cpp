@@ -3,6 +3,7 @@
 #include <weft/search/records/words.h>
 #include <weft/search/spaces/problems.h>
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <utility>
@@ -22,7 +23,8 @@ Term term(Term::Kind kind, std::vector<Term> arguments = {}) {
 }
 
 Term scalar(Algorithm& algorithm, const std::string& name) {
-  algorithm.scalars.push_back(name);
+  if (std::ranges::find(algorithm.scalars, name) == algorithm.scalars.end())
+    algorithm.scalars.push_back(name);
   Term result = term(Term::Kind::scalar);
   result.scalar = name;
   return result;
@@ -70,14 +72,24 @@ void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> outpu
     result = term(Term::Kind::multiply, {result, one_each(algorithm, "scale", DType::f32, row)});
   if (epilogue.column_scale)
     result = term(Term::Kind::multiply, {result, one_each(algorithm, "token_scale", DType::f32, column)});
-  if (epilogue.bias) result = term(Term::Kind::add, {result, one_each(algorithm, "bias", output.dtype, row)});
+  if (epilogue.result_type) output.dtype = *epilogue.result_type;
+  const DType of_bias = is_factor_of_a_byte(output.dtype) ? DType::f32 : output.dtype;
+  if (epilogue.bias) result = term(Term::Kind::add, {result, one_each(algorithm, "bias", of_bias, row)});
   algorithm.operands.push_back(std::move(output));
   algorithm.output = {algorithm.operands.size() - 1, std::move(output_indices)};
   if (epilogue.beta) {
-    const Term old = term(Term::Kind::multiply, {scalar(algorithm, "beta"), access(algorithm.output)});
+    Term before = access(algorithm.output);
+    if (epilogue.result_scale) before = term(Term::Kind::multiply, {before, scalar(algorithm, "c_scale")});
+    const Term old = term(Term::Kind::multiply, {scalar(algorithm, "beta"), before});
     result = term(Term::Kind::add, {result, old});
   }
-  algorithm.result = activated(epilogue.activation, std::move(result));
+  result = activated(epilogue.activation, std::move(result));
+  if (epilogue.result_scale) {
+    // One division for all elements.
+    const Term inverse = term(Term::Kind::divide, {number(1), scalar(algorithm, "c_scale")});
+    result = term(Term::Kind::multiply, {result, inverse});
+  }
+  algorithm.result = std::move(result);
   algorithm.check();
 }
 

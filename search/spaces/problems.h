@@ -16,9 +16,10 @@ inline constexpr std::array<std::string_view, 7> activation_names{"none", "relu"
                                                                   "tanh", "sigmoid", "silu"};
 std::string_view name_of(Activation activation);
 
-/// What follows the sum: activation(alpha * sum * scale * token_scale + bias + beta * C). Scalars are launch
-/// arguments and occur only when they are asked for; so do the scales, which are of f32 whatever the others
-/// are.
+/// What follows the sum: activation(alpha * sum * scale * token_scale + bias + beta * C), as a type. Scalars
+/// are launch arguments and occur only when they are asked for; so do the scales, which are of f32 whatever
+/// the others are. With a scale of its own the result is stored as what that is multiplied by: activation(… +
+/// beta * (C * c_scale)) * (1 / c_scale). docs/formats.md, "Results of a byte", says how it is rounded.
 struct Epilogue {
   bool alpha = false;
   bool beta = false;
@@ -26,13 +27,17 @@ struct Epilogue {
   bool column_scale = false;  ///< "token_scale": one value a column of the product, or a convolution's image
   bool bias = false;          ///< one value a row of the weights
   Activation activation = Activation::none;
+  bool result_scale = false;              ///< "c_scale": one number for all
+  std::optional<DType> result_type = {};  ///< nothing: results_of() the factors
 };
 
-/// What products of factors of a type are stored as here: as these, or as f16 where they are of a byte.
+/// What products of factors of a type are stored as where nobody says it: as these, or as f16 where they are
+/// of a byte.
 DType results_of(DType factors);
 
-/// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A; C is of the type of A and B, and f16
-/// where these are of a byte. UserError for extents below 1.
+/// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A; A and B are of the type. The bias is of
+/// the result's, and of f32 where that has a byte. UserError for extents below 1 and for types of a result
+/// that do not fit.
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {},
                          CallPlace place = {});
 

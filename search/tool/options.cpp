@@ -69,6 +69,9 @@ void refuse_idle_flags(const ProblemOptions& options) {
     if (value && !std::isfinite(*value))
       throw UserError("a factor is not a number", flag, fmt::format("{}", *value), "a finite number");
   }
+  if (options.c_scale && !(std::isfinite(*options.c_scale) && *options.c_scale > 0))
+    throw UserError("results cannot be divided by that", "--c-scale", fmt::format("{}", *options.c_scale),
+                    "a finite number above 0");
 }
 
 /// Host and device each have the operands. A system that promises more memory than it has ends the process
@@ -106,12 +109,12 @@ std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& 
   return {number(std::string_view(text).substr(0, cross)), number(std::string_view(text).substr(cross + 1))};
 }
 
-DType dtype_of_text(const std::string& text, DType fallback) {
+DType dtype_of_text(const std::string& text, DType fallback, const std::string& flag = "--dtype") {
   if (text.empty()) return fallback;
   const auto dtype = dtype_named(text);
   constexpr std::array<std::string_view, 7> names{"f32", "f16", "bf16", "f64", "e4m3", "e5m2", "i8"};
   if (!dtype || !is_factor(*dtype))
-    throw UserError("there is no such element type", "--dtype", text,
+    throw UserError("there is no such element type", flag, text,
                     "f32, f16, bf16, f64, e4m3, e5m2 or i8" + meant_by(text, names));
   return *dtype;
 }
@@ -129,6 +132,8 @@ Epilogue epilogue_of(const ProblemOptions& options, const WeightMatrix& matrix) 
                     fmt::format("{}{}", fmt::join(activation_names, ", "),
                                 meant_by(options.activation, activation_names)));
   epilogue.activation = *activation;
+  epilogue.result_scale = options.c_scale.has_value();
+  if (!options.c_type.empty()) epilogue.result_type = dtype_of_text(options.c_type, DType::f32, "--c-type");
   return epilogue;
 }
 
@@ -242,6 +247,7 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
   if (options.alpha == 0.0) problem.notes.push_back("with --alpha 0 nothing of the product is in the output");
   if (options.alpha) problem.arguments.scalars["alpha"] = *options.alpha;
   if (options.beta) problem.arguments.scalars["beta"] = *options.beta;
+  if (options.c_scale) problem.arguments.scalars["c_scale"] = *options.c_scale;
 }
 
 }  // namespace
@@ -275,6 +281,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   add_option(app, "--alpha", options.alpha, "factor of the sum");
   add_option(app, "--beta", options.beta, "of the old output");
   add_option(app, "--c", options.c, "the old output, as --b", "C");
+  add_option(app, "--c-type", options.c_type, "element type of the output", "TYPE");
+  add_option(app, "--c-scale", options.c_scale, "what the output is divided by");
   begin_group(app, "Convolution");
   add_option(app, "--filter", options.filter, "its height x width", "3x3");
   add_option(app, "--image", options.image, "its height x width", "56x56");

@@ -77,6 +77,8 @@ struct ProblemOptions {
   std::optional<double> beta;
   std::string b = "random:1";
   std::string c;
+  std::string c_type;  ///< empty: as results_of() says
+  std::optional<double> c_scale;
   std::uint64_t seed = 1;
   std::string schedule;
   std::string recipe = std::string(automatic);

@@ -19,7 +19,7 @@ using Member = std::variant<std::string ProblemOptions::*, std::int64_t ProblemO
                             std::uint64_t ProblemOptions::*, std::optional<double> ProblemOptions::*>;
 
 /// What is not told here makes no difference to the problem.
-const std::array<std::pair<std::string_view, Member>, 23> members{{
+const std::array<std::pair<std::string_view, Member>, 25> members{{
     {"n", &ProblemOptions::n},
     {"batch", &ProblemOptions::batch},
     {"seed", &ProblemOptions::seed},
@@ -41,6 +41,8 @@ const std::array<std::pair<std::string_view, Member>, 23> members{{
     {"bias", &ProblemOptions::bias},
     {"b", &ProblemOptions::b},
     {"c", &ProblemOptions::c},
+    {"c-type", &ProblemOptions::c_type},
+    {"c-scale", &ProblemOptions::c_scale},
     {"alpha", &ProblemOptions::alpha},
     {"beta", &ProblemOptions::beta},
 }};

@@ -324,7 +324,7 @@ TEST(CheckTest, ElementTypes) {
               HasSubstr("f16, bf16, f32, f64"));
   EXPECT_THAT(damaged([](Algorithm& a) { a.operands[1].dtype = DType::f32; }), HasSubstr("f16 and f32"));
   EXPECT_THAT(damaged([](Algorithm& a) { a.operands[3].dtype = DType::bf16; }),
-              HasSubstr("the output's element type is neither the factors' nor f32"));
+              HasSubstr("the output's element type does not fit the factors"));
   EXPECT_EQ(damaged([](Algorithm& a) { a.operands[3].dtype = DType::f32; }), "accepted");
   EXPECT_THAT(damaged([](Algorithm& a) { a.accumulator = DType::f16; }),
               HasSubstr("does not belong to its factors"));

@@ -1,4 +1,4 @@
-// expect: weft: the output's element type is neither the factors' nor f32; found: f64, beside factors of f16
+// expect: weft: the output's element type does not fit the factors; found: f64, beside factors of f16
 // fix: const Tensor<f16, 2> C("C", {4, 6});
 #include <weft/dsl/assignment.h>
 
