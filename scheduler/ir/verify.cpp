@@ -149,9 +149,9 @@ class Verifier {
   void statement(const Store& s) {
     statement<Store>(s);
     access(s.buffer, s.indices);
-    const DType expected = is_float(s.buffer->dtype) ? s.buffer->dtype : DType::i64;
-    require(s.value.dtype() == expected, "a value of type {} is stored to {}", weft::name_of(s.value.dtype()),
-            s.buffer->name);
+    const bool is_index = !is_float(s.buffer->dtype) && s.value.dtype() == DType::i64;
+    require(is_index || s.value.dtype() == s.buffer->dtype, "a value of type {} is stored to {}",
+            weft::name_of(s.value.dtype()), s.buffer->name);
     require(s.buffer->scope != Scope::global || s.buffer->access != Access::read, "{} is read only",
             s.buffer->name);
   }

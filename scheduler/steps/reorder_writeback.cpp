@@ -261,9 +261,9 @@ StepResult apply_reorder_writeback(const ir::Program& program, const StepArgumen
     if (s.as<ir::For>() != nullptr) {
       if (const auto nest = nest_of(s, tensor)) {
         ++found;
-        if (size_of(nest->store->buffer->dtype) != 2 || nest->store->accumulate)
+        if (size_of(nest->store->buffer->dtype) > 2 || nest->store->accumulate)
           refused = Reason{3, fmt::format("{} holds {}", tensor, name_of(nest->store->buffer->dtype)),
-                           "f16 or bf16, stored once", tensor};
+                           "f16, bf16, e4m3, e5m2 or i8, stored once", tensor};
         return refused ? s : Writeback(*nest, context.step, columns)();
       }
     }
@@ -290,7 +290,7 @@ constexpr Parameter columns = [] {
 constexpr Parameter parameters[]{tensor_parameter("\"C\"", "the output"), columns};
 constexpr Precondition preconditions[]{{1, "the tensor is the output"},
                                        {2, "it is stored from fragments: tensorize first"},
-                                       {3, "in one place, elements of two bytes"},
+                                       {3, "in one place, elements of one byte or two"},
                                        {4, "there are 8, 16, 32, 64, 128 or 256 columns"}};
 
 }  // namespace
@@ -300,10 +300,10 @@ constinit const StepKind reorder_writeback{
     .sentence = "Results leave through shared memory, in whole lines, to the rows that the format names.",
     .more =
         "What warps have in fragments of a tensor instruction goes to lines of so many columns in shared "
-        "memory first, 16 rows of a warp, and from there to the output in runs of 16 bytes, each row to the "
-        "place that the format's row order names. Of an output [n, m], whose rows lie beside one another, "
-        "runs are of rows where the format keeps their order. A warp waits for itself alone. After Shfl-BW "
-        "(Huang et al.), section IV, \"reordered write-back\".",
+        "memory first, 16 rows of a warp, and from there to the output in runs of eight elements, each row "
+        "to the place that the format's row order names. Of an output [n, m], whose rows lie beside one "
+        "another, runs are of rows where the format keeps their order. A warp waits for itself alone. After "
+        "Shfl-BW (Huang et al.), section IV, \"reordered write-back\".",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_reorder_writeback};

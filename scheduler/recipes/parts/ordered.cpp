@@ -136,7 +136,7 @@ bool writes_runs_of_rows(const Algorithm& algorithm, const SparseTensor& weights
   const Operand& output = algorithm.operands[algorithm.output.operand];
   const ProductLoops loops = product_loops(algorithm);
   return !loops.columns.empty() && lies_across(output, algorithm.output, loops.columns) &&
-         size_of(output.dtype) == 2 && fills_runs(output.dtype, output.shape.back()) && !weights.row_order();
+         fills_runs(output.dtype, output.shape.back()) && !weights.row_order();
 }
 
 bool reads_runs_of_the_sum(const Algorithm& algorithm, const SparseTensor& weights) {
