@@ -431,5 +431,26 @@ TEST(Difference, TypesOfAByteSaturate) {
   EXPECT_EQ(difference(result, expected).largest, 449);
 }
 
+TEST(Difference, IntegersAreRoundedByHalfAndHoldNanAsZero) {
+  const double nan = std::nan("");
+  Array result(DType::i8, {6});
+  Reference expected;
+  expected.value = Array::of(std::vector<double>{2.5, -3.5, 500, -infinity, nan, 7});
+  expected.magnitude = Array::of(std::vector<double>{2.5, 3.5, 500, infinity, 1, 7});
+  for (const auto& [place, number] :
+       std::vector<std::pair<std::int64_t, double>>{{0, 2}, {1, -4}, {2, 127}, {3, -128}, {4, 0}, {5, 7}})
+    result.set(place, number);
+  EXPECT_EQ(difference(result, expected).largest_scaled, 0);
+  EXPECT_EQ(difference(result, expected).wrong, -1);
+  result.set(5, 8);
+  EXPECT_EQ(difference(result, expected).largest_scaled, 0.5 / 7);
+  result.set(4, 1);
+  EXPECT_EQ(difference(result, expected).wrong, 4) << "NaN is zero";
+  expected.or_nan = {true, false, false, false, false, false};
+  result.set(0, 0);
+  EXPECT_EQ(difference(result, expected).largest, 1) << "an element that may be NaN may be zero";
+  EXPECT_EQ(tolerance(DType::i8, DType::f32, 100), tolerance(DType::f64, DType::f32, 100) - 1.01 * 0x1p-53);
+}
+
 }  // namespace
 }  // namespace weft

@@ -325,7 +325,8 @@ TEST(CheckTest, ElementTypes) {
   EXPECT_THAT(damaged([](Algorithm& a) { a.operands[1].dtype = DType::f32; }), HasSubstr("f16 and f32"));
   EXPECT_THAT(damaged([](Algorithm& a) { a.operands[3].dtype = DType::bf16; }),
               HasSubstr("the output's element type does not fit the factors"));
-  EXPECT_EQ(damaged([](Algorithm& a) { a.operands[3].dtype = DType::f32; }), "accepted");
+  for (const DType output : {DType::f32, DType::i8, DType::e4m3, DType::e5m2})
+    EXPECT_EQ(damaged([&](Algorithm& a) { a.operands[3].dtype = output; }), "accepted") << name_of(output);
   EXPECT_THAT(damaged([](Algorithm& a) { a.accumulator = DType::f16; }),
               HasSubstr("does not belong to its factors"));
   EXPECT_THAT(damaged([](Algorithm& a) { a.operands[2].dtype = DType::f64; }),

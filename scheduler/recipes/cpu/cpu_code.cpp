@@ -328,7 +328,8 @@ std::string why_no_cpu_code(const Algorithm& algorithm, const Format& format, st
   if (nest.rows.empty()) return "the results do not go by rows of the weights";
   if (std::string reason = why_no_sum(algorithm); !reason.empty()) return reason;
   for (const Operand& operand : algorithm.operands) {
-    if (!ir::SparseProduct::can_read(operand.dtype))
+    const bool is_stored = &operand == &algorithm.operands[algorithm.output.operand];
+    if (!ir::SparseProduct::can_read(operand.dtype) && !(is_stored && is_factor_of_a_byte(operand.dtype)))
       return fmt::format("{} in {}", operand.name, name_of(operand.dtype));
   }
   const std::int64_t least = registers_of(target).lanes() / (has_lines(nest) ? most_idle : 1);

@@ -90,6 +90,22 @@ TEST(Convert, Bf16ToF32) {
   compare_to_f32<bf16>();
 }
 
+TEST(Convert, F32ToTypesOfAByte) {
+  compare_from_f32<e4m3>(DType::e4m3);
+  compare_from_f32<e5m2>(DType::e5m2);
+}
+
+TEST(Convert, FloatsToNarrowIntegersSaturate) {
+  const Array single = hard_numbers();
+  for (const DType to : {DType::i8, DType::u8, DType::i16, DType::u16}) {
+    for (const Array& in : {single, single.converted(DType::f64), single.converted(DType::f16)}) {
+      const Array out = converted(in, to), expected = in.converted(to);
+      for (std::int64_t i = 0; i < in.size(); ++i)
+        ASSERT_EQ(out.get(i), expected.get(i)) << in.get(i) << " of " << name_of(in.dtype());
+    }
+  }
+}
+
 TEST(Convert, F64RoundsOnce) {
   // Just above the middle between two halves, by less than an f32 can say: rounding twice would go to even.
   const double above = 1 + 0x1p-11 + 0x1p-40;
