@@ -22,6 +22,19 @@ std::string_view scalar_type(DType dtype) {
   }
 }
 
+/// The type in Python.
+std::string_view python_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return "float16";
+    case DType::bf16: return "bfloat16";
+    case DType::e4m3: return "float8_e4m3fn";
+    case DType::e5m2: return "float8_e5m2";
+    case DType::i8: return "int8";
+    case DType::f64: return "float64";
+    default: return "float32";
+  }
+}
+
 /// Elements of memory where an operand has strides of its own: then the tensor is one-dimensional.
 std::vector<std::string> shape_of(const Operand& operand, const std::string& size) {
   std::vector<std::string> shape;
@@ -73,6 +86,7 @@ Words torch_words(const Package& package) {
                       checked, field.field);
       continue;
     }
+    words["TORCH_FAKE_TYPE"] = python_type(operand.dtype);
     words["TORCH_FAKE_SHAPE"] =
         fmt::format("[{}]", fmt::join(shape_of(operand, size_source(package, "{}.shape[{}]")), ", "));
     const std::string made = reads ? fmt::format("clone({})", checked)

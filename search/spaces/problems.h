@@ -19,7 +19,7 @@ std::string_view name_of(Activation activation);
 /// What follows the sum: activation(alpha * sum * scale * token_scale + bias + beta * C), as a type. Scalars
 /// are launch arguments and occur only when they are asked for; so do the scales, which are of f32 whatever
 /// the others are. With a scale of its own the result is stored as what that is multiplied by: activation(… +
-/// beta * (C * c_scale)) * (1 / c_scale). docs/formats.md, "Results of a byte", says how it is rounded.
+/// beta * (C * c_scale)) * (1 / c_scale). docs/command.md, "Results of a byte", says how it is rounded.
 struct Epilogue {
   bool alpha = false;
   bool beta = false;

@@ -91,6 +91,19 @@ TEST(ExportForProcessors, ScalesOfWeightsOfAByteWork) {
   }));
 }
 
+TEST(ExportForProcessors, ResultsOfAByteWork) {
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.4, .dtype = DType::i8, .seed = 2}),
+           formats::csr()));
+  for (const DType results : {DType::i8, DType::e4m3}) {
+    SCOPED_TRACE(name_of(results));
+    const Epilogue epilogue{.bias = true, .result_scale = true, .result_type = results};
+    expect_works(of_levels([&](const Target& target) {
+      return cpu_rows(spmm_algorithm(12, 20, Extent::any("N"), DType::i8, epilogue), weights, target);
+    }));
+  }
+}
+
 TEST(ExportForProcessors, WeightsInTheCodeWork) {
   expect_works(coded());
 }

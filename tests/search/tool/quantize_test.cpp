@@ -142,6 +142,23 @@ TEST_F(QuantizeTest, VerbsTakeTheScalesOfTheFile) {
   }
 }
 
+TEST_F(QuantizeTest, ResultsOfAByteAreDividedByTheirScale) {
+  const Array before = product_of({path("w.npy"), "--dtype", "f32"});
+  for (const DType type : {DType::i8, DType::e4m3, DType::e5m2}) {
+    SCOPED_TRACE(name_of(type));
+    const VerbAnswer answer =
+        call_weft({"run", path("w.npy"), "--dtype", "f32", "--n", "32", "--b", "ints:3", "--c-type",
+                   std::string(name_of(type)), "--c-scale", "0.0625", "--out", path("c.npy")});
+    ASSERT_EQ(answer.code, 0) << answer.errors;
+    const Array after = read_array(path("c.npy"), "", type);
+    Array divided = before;
+    for (std::int64_t i = 0; i < before.size(); ++i) divided.set(i, 16 * before.get(i));
+    const Array expected = divided.converted(type);
+    for (std::int64_t i = 0; i < before.size(); ++i)
+      ASSERT_EQ(after.get(i), expected.get(i)) << before.get(i);
+  }
+}
+
 TEST_F(QuantizeTest, ScalesOfTheCommandLineMultiply) {
   const std::vector<std::string> plain{path("w.npy"), "--dtype", "f32"};
   const auto with = [&](std::vector<std::string> more) {

@@ -94,6 +94,9 @@ TEST_F(WrongOptionsTest, WhatOthersCallAThingNamesItHere) {
       {"export w.npy --n 8 --archs cpu -o out --name ffn", "for cpu x86-64-v4"},
       {"tune w.npy --n 8 --measure h100", "elsewhere sim or model with --target sm_90a"},
       {"tune w.npy --n 8 --measure cuda", "did you mean gpu?"},
+      {"run w.npy --n 8 --c-type u8", "f32, f16, bf16, f64, e4m3, e5m2 or i8"},
+      {"run w.npy --n 8 --c-type f16", "f32, e4m3, e5m2 or i8"},
+      {"run w.npy --n 8 --c-type i8 --c-scale 0", "a finite number above 0"},
       {"run made:N=8,M=32,K=48,sparsity=0.5 --n 8", "no N: --n says how many"},
   };
   for (const WrongCall& wrong : all) expect_usage(wrong);
