@@ -308,8 +308,7 @@ namespace {
 
 /// Below this, rounding errors are absolute: the spacing of subnormal numbers.
 double smallest_normal(DType dtype) {
-  if (dtype == DType::f16 || dtype == DType::e5m2) return 0x1p-14;
-  if (dtype == DType::e4m3) return 0x1p-6;
+  if (dtype == DType::f16) return 0x1p-14;
   return dtype == DType::f64 ? std::numeric_limits<double>::min()
                              : static_cast<double>(std::numeric_limits<float>::min());
 }
@@ -325,6 +324,13 @@ std::pair<double, double> numbers_of_result(DType type) {
   return {ends.get(0), ends.get(1)};
 }
 
+double rounding_of_result(DType type, double value) {
+  if (type == DType::i8) return 0.5;
+  if (!is_float_of_a_byte(type)) return 0;
+  const int digits = type == DType::e4m3 ? 3 : 2, least = type == DType::e4m3 ? -6 : -14;
+  return std::ldexp(0.5, std::max(std::ilogb(value), least) - digits);
+}
+
 Difference difference(const Array& result, const Reference& expected, CallPlace place) {
   user_call(place, [&] {
     if (result.size() != expected.value.size())
@@ -337,7 +343,6 @@ Difference difference(const Array& result, const Reference& expected, CallPlace 
   Array nearest(result.dtype(), {1});
   const auto [least, most] = numbers_of_result(result.dtype());
   const bool is_whole = !is_float(result.dtype());
-  const double rounding = is_whole ? 0.5 : 0;
   for (std::int64_t i = 0; i < result.size(); ++i) {
     const double x = result.get(i);
     const double exact = expected.value.get(i),
@@ -355,7 +360,8 @@ Difference difference(const Array& result, const Reference& expected, CallPlace 
     error += (x - y) * (x - y);
     norm += y * y;
     d.largest = std::max(d.largest, std::abs(x - y));
-    d.largest_scaled = std::max(d.largest_scaled, std::max(std::abs(x - y) - rounding, 0.0) / magnitude);
+    const double beyond = std::max(std::abs(x - y) - rounding_of_result(result.dtype(), y), 0.0);
+    d.largest_scaled = std::max(d.largest_scaled, beyond / magnitude);
   }
   d.relative = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
   return d;
@@ -372,9 +378,7 @@ double tolerance(DType output, DType accumulator, std::int64_t terms) {
   const auto unit = [](DType dtype) {
     if (dtype == DType::f16) return 0x1p-11;
     if (dtype == DType::bf16) return 0x1p-8;
-    if (dtype == DType::e4m3) return 0x1p-4;
-    if (dtype == DType::e5m2) return 0x1p-3;
-    if (!is_float(dtype)) return 0.0;
+    if (is_factor_of_a_byte(dtype)) return 0.0;
     return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
   };
   // Rounding errors of a sum grow like the square root of its length; four times that covers the tail.

@@ -39,12 +39,16 @@ Reference reference(const Algorithm& algorithm, const SparseTensor* weights, con
 /// The least and the largest number that a result is compared with: what is beyond those of a type of a byte
 /// is stored as the nearest. Infinities for other types.
 std::pair<double, double> numbers_of_result(DType type);
+/// How far rounding alone may move a number within those of a type of a byte: half of the step there. Zero
+/// for other types, whose rounding tolerance() counts as a share of the magnitude.
+double rounding_of_result(DType type, double value);
 
 /// How far a result is from the reference.
 struct Difference {
   double relative = 0;  ///< norm of the difference over norm of the reference (absolute where that is 0)
   double largest = 0;   ///< largest |difference| of an element
-  /// largest |difference| / magnitude of an element; of integers, the difference beyond half a one
+  /// largest |difference| / magnitude of an element; of types of a byte, of what is beyond
+  /// rounding_of_result()
   double largest_scaled = 0;
   std::int64_t wrong =
       -1;  ///< first element that is NaN or infinite where the reference cannot be, or the reverse

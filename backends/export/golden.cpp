@@ -69,22 +69,13 @@ std::int64_t place_in_output(const Operand& output, std::int64_t element, std::i
   return place;
 }
 
-/// What rounding may move a result by, however small it is: the step between the least numbers, and half of
-/// that between integers.
-double least_step(DType type) {
-  if (type == DType::f16) return 0x1p-24;
-  if (type == DType::e4m3) return 0x1p-9;
-  if (type == DType::e5m2) return 0x1p-16;
-  return is_float(type) ? 1e-30 : 0.5;
-}
-
 }  // namespace
 
 std::string print_golden(const Package& package) {
   const Operand& output = package.algorithm.operands[package.algorithm.output.operand];
   const std::int64_t terms = package.weights().columns();
   const double allowed = tolerance(package.algorithm, terms);
-  const double smallest = least_step(output.dtype);
+  const double smallest = output.dtype == DType::f16 ? 0x1p-24 : 1e-30;  // the step between subnormal numbers
   const auto [least, most] = numbers_of_result(output.dtype);
   std::string sizes;
   std::string elements;
@@ -99,9 +90,10 @@ std::string print_golden(const Package& package) {
     count += taken;
     for (std::int64_t i = 0; i < taken; ++i) {
       const std::int64_t element = taken == size ? i : (i * 7919 + i * i * 104'729) % size;
-      elements += fmt::format("    {{{}, {:.17g}, {:.3g}}},\n", place_in_output(output, element, n),
-                              std::clamp(expected.value.get(element), least, most),
-                              allowed * expected.magnitude.get(element) + smallest);
+      const double value = std::clamp(expected.value.get(element), least, most);
+      const double rounding = std::max(rounding_of_result(output.dtype, value), smallest);
+      elements += fmt::format("    {{{}, {:.17g}, {:.3g}}},\n", place_in_output(output, element, n), value,
+                              allowed * expected.magnitude.get(element) + rounding);
     }
   }
   Words words = words_of(package);

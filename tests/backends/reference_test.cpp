@@ -431,6 +431,20 @@ TEST(Difference, TypesOfAByteSaturate) {
   EXPECT_EQ(difference(result, expected).largest, 449);
 }
 
+TEST(Difference, FloatingTypesOfAByteAreRoundedByHalfAStep) {
+  Reference expected;
+  expected.value = Array::of(std::vector<double>{17, 0x1p-10, 1000});
+  expected.magnitude = Array::of(std::vector<double>{100, 1, 1000});
+  Array result(DType::e4m3, {3});
+  for (const auto& [place, number] :
+       std::vector<std::pair<std::int64_t, double>>{{0, 18}, {1, 0x1p-9}, {2, 448}})
+    result.set(place, number);
+  EXPECT_EQ(difference(result, expected).largest_scaled, 0);
+  result.set(0, 20);
+  EXPECT_EQ(difference(result, expected).largest_scaled, 0.02) << "however large what was added up is";
+  EXPECT_EQ(tolerance(DType::e4m3, DType::f32, 9), tolerance(DType::i8, DType::f32, 9));
+}
+
 TEST(Difference, IntegersAreRoundedByHalfAndHoldNanAsZero) {
   const double nan = std::nan("");
   Array result(DType::i8, {6});

@@ -193,7 +193,10 @@ std::string disagreement(const Algorithm& algorithm, const NaiveResult& expected
     const bool is_exact = expected.exact && expected.magnitude[i] < largest_whole;
     // Below it, types have no numbers.
     const double magnitude = std::max(expected.magnitude[i], 0x1p-14);
-    if (!is_exact && std::abs(found - expected.value[i]) <= allowed * magnitude) continue;
+    const auto [least, most] = numbers_of_result(output.dtype());
+    const double value = std::clamp(expected.value[i], least, most);
+    const double rounding = rounding_of_result(output.dtype(), value);
+    if (!is_exact && std::abs(found - value) <= allowed * magnitude + rounding) continue;
     // Something was divided by zero, and rounded to zero before that it has another quotient.
     if (!std::isfinite(expected.magnitude[i]) && !std::isfinite(found)) continue;
     return fmt::format("element {} is {}, where {} is right{}", i, found, rounded.get(0),
