@@ -410,7 +410,7 @@ class Check {
       refuse("the factors of the sum have different element types",
              std::string(name_of(factor)) + " and " + std::string(name_of(other)), "the same for both");
     const DType output = operand(algorithm_.output).dtype;
-    if (!output_fits_factors(output, factor) && !is_factor_of_a_byte(output))
+    if (!output_fits_factors(output, factor))
       refuse("the output's element type does not fit the factors", std::string(name_of(output)),
              factor == DType::f32
                  ? "f32, e4m3, e5m2 or i8"

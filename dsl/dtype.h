@@ -162,11 +162,11 @@ constexpr DType accumulator_of(DType dtype) {
   return dtype == DType::f64 ? DType::f64 : DType::f32;
 }
 
-/// Whether a sum of products of `factors` may be stored as `output`: as their own floating type, as f32, and
-/// of 8-bit types as f16 and bf16 too.
+/// Whether a sum of products of `factors` may be stored as `output`: as their own type, as f32, as a type of
+/// a byte, and of 8-bit types as f16 and bf16 too.
 constexpr bool output_fits_factors(DType output, DType factors) {
   const bool is_16_bit = output == DType::f16 || output == DType::bf16;
-  return (output == factors && is_float(factors)) || output == DType::f32 ||
+  return output == factors || output == DType::f32 || is_factor_of_a_byte(output) ||
          (is_factor_of_a_byte(factors) && is_16_bit);
 }
 
