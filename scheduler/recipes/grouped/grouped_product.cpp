@@ -23,7 +23,7 @@ bool has_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
 
 bool reads_bytes(const Algorithm& algorithm, const SparseTensor& weights) {
   return is_factor_of_a_byte(weights.dtype()) && can_multiply_bytes(algorithm, weights.format()) &&
-         size_of(algorithm.operands[algorithm.output.operand].dtype) == 2;
+         size_of(algorithm.operands[algorithm.output.operand].dtype) <= 2;
 }
 
 /// The steps of numbers that are chosen.

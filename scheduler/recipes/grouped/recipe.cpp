@@ -101,8 +101,8 @@ std::string why_no_bytes(const SpaceProblem& problem) {
   if (!is_factor_of_a_byte(problem.matrix->values.dtype())) return {};
   const Algorithm& algorithm = problem.algorithm;
   const DType results = algorithm.operands[algorithm.output.operand].dtype;
-  if (size_of(results) != 2)
-    return fmt::format("results of {}, where such recipes store f16 and bf16", name_of(results));
+  if (size_of(results) > 2)
+    return fmt::format("results of {}, where such recipes store types of one byte or two", name_of(results));
   if (can_multiply_bytes(algorithm, problem.format)) return {};
   if (product_loops(algorithm).rows.empty())
     return "elements of a byte are multiplied in products of two matrices alone";
