@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
 
 #include <cstdint>
 #include <optional>

@@ -15,10 +15,10 @@
 
 namespace weft {
 
-/// How a linear layer's kernels on that target have their operands: on a GPU as frameworks do, so that what
+/// How a linear layer's kernels on that target have their operands: on a GPU as the layer says, so that what
 /// it costs to turn them over is in their times. On a processor packages turn them over
 /// (backends/export/network_package.h).
-ProductLayout layout_on(const Target& target);
+ProductLayout layout_on(const NetworkLayer& layer, const Target& target);
 
 /// The formats of a layer's search: those that were asked for and hold its weights, then those worth trying.
 std::vector<Format> searched_formats(const WeightMatrix& weights, const Target& target,

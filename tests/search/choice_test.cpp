@@ -150,6 +150,16 @@ TEST(FormatsWorthTrying, BlocksAndNeighboursAreNoShuffledRows) {
   EXPECT_THAT(formats_of(*grouped_problem(256, 512, 64, 32).matrix), Not(Contains("bcsr:b=32")));
 }
 
+TEST(FormatsWorthTrying, AKeptWeightThatIsZeroMakesNoOtherGroups) {
+  const WeightMatrix whole = block_weights(256, 512, 64, 0.75, DType::f16, 1);
+  Array dense = to_dense(whole);
+  for (std::int64_t group = 0; group < 4; ++group) {
+    const std::int64_t row = 64 * group + 5;
+    dense.set(row * 512 + whole.columns_of(row).front(), 0);
+  }
+  EXPECT_THAT(formats_of(from_dense(dense, "with zeros")), Contains("vector_wise:V=64"));
+}
+
 TEST(FormatsWorthTrying, LittlePrunedIsDenseAndSinglesAreLists) {
   EXPECT_THAT(formats_of(unstructured(0.1, DType::f32)), ElementsAre("dense", "csr"));
   EXPECT_THAT(formats_of(unstructured(0.9, DType::f32)), ElementsAre("csr"));

@@ -44,15 +44,17 @@ TEST(TrialProblems, RightOutputsPassAndWrongOnesSayWhy) {
 /// Of a large layer with a bias a row and a column of every few are compared with f64.
 TEST(TrialProblems, LargeLayersAreSeenAtSomeOutputs) {
   constexpr std::int64_t rows = 70, columns = 37;
-  for (const ProductLayout layout : {ProductLayout::kn, ProductLayout::nk}) {
-    const bool across = layout == ProductLayout::nk;
+  for (const ProductLayout layout :
+       {ProductLayout::kn, ProductLayout::nk, ProductLayout::nk_mn, ProductLayout::kn_nm}) {
+    const bool of_rows = layout == ProductLayout::nk || layout == ProductLayout::nk_mn;
+    const bool across = layout == ProductLayout::nk || layout == ProductLayout::kn_nm;
     TrialProblem problem;
     const WeightMatrix matrix = synthetic_layer({.rows = rows, .columns = 40, .sparsity = 0.7});
     problem.what = {
         spmm_algorithm(rows, 40, columns, DType::f32, {.bias = true, .activation = Activation::relu}, layout),
         std::make_shared<const WeightMatrix>(matrix), formats::csr()};
     problem.tensors["B"] =
-        random_array(DType::f32, across ? std::vector{columns, 40L} : std::vector{40L, columns}, 2);
+        random_array(DType::f32, of_rows ? std::vector{columns, 40L} : std::vector{40L, columns}, 2);
     problem.tensors["C"] =
         Array(DType::f32, across ? std::vector{columns, rows} : std::vector{rows, columns});
     problem.tensors["bias"] = random_array(DType::f32, {rows}, 3);

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/npy.h>
 #include <weft/search/network/layer_classes.h>
+#include <weft/search/network/layer_problem.h>
 #include <weft/search/network/network.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 const NetworkLayer& layer_named(const Network& network, const std::string& name) {
   const auto found = std::ranges::find(network.layers(), name, &NetworkLayer::name);
@@ -119,6 +121,19 @@ TEST_F(ANetwork, ANetworkFileSaysWhatIsComputed) {
   EXPECT_EQ(Network::read(path()).layers().size(), 3U) << "the folder's network file";
 }
 
+TEST_F(ANetwork, ANetworkFileSaysHowFeaturesLie) {
+  write_model();
+  write_network_file(R"({"name": "x", "op": "linear", "weight": "a.fc1.weight", "n": 8},
+                        {"name": "y", "op": "linear", "weight": "a.fc1.weight", "n": 8, "layout": "nk_mn"})");
+  Network network = Network::read(path());
+  network.inspect();
+  EXPECT_EQ(network.layers()[0].layout, ProductLayout::nk);
+  EXPECT_EQ(network.layers()[1].layout, ProductLayout::nk_mn);
+  EXPECT_THAT(classes_of(network.layers()), SizeIs(2)) << "kernels of other layouts are others";
+  EXPECT_EQ(layout_on(network.layers()[1], target_named("sm_90a")), ProductLayout::nk_mn);
+  EXPECT_EQ(layout_on(network.layers()[1], target_named("cpu")), ProductLayout::kn);
+}
+
 /// Those of one matrix have no names within.
 TEST_F(ANetwork, ANetworkFileNamesFilesWithoutTheirEndings) {
   std::filesystem::create_directories(path("weights/block"));
@@ -152,6 +167,8 @@ TEST_F(ANetwork, NetworkFilesAreRefusedWithTheirLine) {
       {R"({"name": "x", "op": "conv2d", "weight": "conv.weight", "image": [2, 2]})", "layer x"},
       {R"({"name": "x", "op": "linear", "weight": "a.fc1.weight", "n": 0})", "a whole number from 1"},
       {R"({"name": "x", "op": "linear", "weight": "a.fc1.weight", "n": 8,})", "no comma before }"},
+      {R"({"name": "x", "op": "linear", "weight": "a.fc1.weight", "layout": "nchw"})",
+       "kn, nk, nk_mn or kn_nm"},
       {R"({"name": "x" "op": "linear", "weight": "a.fc1.weight"})", "a comma between two fields"},
       {R"({"name": "x", "op": "linear", "weight": "c.fc1.weight"})", "a.fc1.weight, "},
       {R"({"name": "x", "op": "conv2d", "weight": "conv.weight", "groups": 3})", "8 filters and 3 groups"},

@@ -142,5 +142,27 @@ TEST_F(ANetwork, HasAPackageForEachKindOfDevice) {
   }
 }
 
+/// With features outermost rows of columns lie in memory: those of whole runs have a kernel of their own.
+TEST_F(ANetwork, FeaturesOutermostHaveKernelsOfWholeRunsOfColumns) {
+  Network network = inspected(*this);
+  for (NetworkLayer& layer : network.layers()) layer.layout = ProductLayout::nk_mn;
+  NetworkExportOptions options;
+  options.package.name = "net";
+  options.targets = {"sm_80"};
+  options.columns = {8};
+  export_network(path("outermost"), network, options);
+  const std::filesystem::path folder = path("outermost");
+  for (const auto& row : nlohmann::json::parse(read_bytes(folder / "layers.json"))["layers"]) {
+    if (row["op"] != "linear") continue;
+    EXPECT_EQ(row["layout"], "nk_mn");
+    EXPECT_EQ(row["input"], nlohmann::json({"n", row["columns"]}));
+    EXPECT_EQ(row["output"], nlohmann::json({row["rows"], "n"}));
+    const std::string symbol = row["symbol"];
+    EXPECT_THAT(read_bytes(folder / "src" / (symbol + "_row.c")), HasSubstr("\"nk_mn\""));
+    EXPECT_THAT(read_bytes(folder / "layers" / symbol / "src" / (symbol + "_tables.c")),
+                HasSubstr("n % 4 == 0"));
+  }
+}
+
 }  // namespace
 }  // namespace weft
