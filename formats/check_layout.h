@@ -16,6 +16,10 @@ namespace weft {
 /// others, of those that values are ordered by. UserError naming the level.
 void check_levels(const SparseTensor& tensor);
 
+/// The shape, the levels, and the sizes of arrays, which follow from them and from offsets. UserError naming
+/// what does not fit.
+void check_sizes(const SparseTensor& tensor);
+
 /// UserError, naming the level or the array, when a tensor of rows, columns and an element type that are
 /// right does not have the levels, the arrays (in number, name, type and rank) and the order of values that a
 /// weight of that size has in that format, or when there is no format of that name.

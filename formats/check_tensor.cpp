@@ -48,6 +48,8 @@ void check_values(const SparseTensor& tensor, const std::vector<std::int64_t>& p
                    fmt::format("a multiple of {} bytes", lines));
 }
 
+}  // namespace
+
 void check_sizes(const SparseTensor& tensor) {
   check_shape(tensor);
   check_levels(tensor);
@@ -60,6 +62,8 @@ void check_sizes(const SparseTensor& tensor) {
   }
   check_values(tensor, positions);
 }
+
+namespace {
 
 /// Whether places come in an order in which none comes twice, by numbers that grow then.
 struct Ascent {

@@ -1,3 +1,4 @@
+#include <weft/formats/check_layout.h>
 #include <weft/formats/level_kind.h>
 
 #include <algorithm>
@@ -127,11 +128,13 @@ SparseTensor pack(const WeightMatrix& weights, const Format& format, CallPlace p
     for (const NamedFormat& named : named_formats()) {
       if (named.name != format.name) continue;
       SparseTensor tensor = named.pack(weights, format);
-      // What formats pack is right: their tests and builds with assertions look, at several times the cost.
+      // What formats pack is right: their tests and builds with assertions look at each entry, at several
+      // times the cost of packing.
       if constexpr (checks_what_is_packed)
         tensor.check_entries();
       else
-        tensor.found_.set_right();
+        check_sizes(tensor);
+      tensor.found_.set_right();
       return tensor;
     }
     parse_format(format.name);  // says which formats there are

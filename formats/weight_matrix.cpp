@@ -295,9 +295,11 @@ WeightMatrix chosen_entries(const WeightMatrix& weights, std::vector<std::int64_
   chosen.rows = static_cast<std::int64_t>(row_begin.size()) - 1;
   chosen.columns = weights.columns;
   chosen.shape = weights.shape;
-  // A vector's shape has no rows: it stays one as long as it is one row.
-  if (chosen.shape.size() == 1 && chosen.rows != weights.rows) chosen.shape.insert(chosen.shape.begin(), 1);
-  if (chosen.shape.size() > 1) chosen.shape.front() = chosen.rows;
+  // With other rows it is a matrix, where more than the first dimension were rows, or none was.
+  if (chosen.rows != weights.rows && chosen.shape.size() > 1 && chosen.shape.front() == weights.rows)
+    chosen.shape.front() = chosen.rows;
+  else if (chosen.rows != weights.rows)
+    chosen.shape = {chosen.rows, chosen.columns};
   chosen.pattern_only = weights.pattern_only;
   chosen.origin = weights.origin;
   chosen.row_begin = std::move(row_begin);

@@ -94,14 +94,21 @@ SparseTensor of_rows(const SparseTensor& weights, const std::set<std::int64_t>& 
   return pack(matrix, formats::csr());
 }
 
+std::int64_t size_of_result(const Operand& output, std::int64_t n) {
+  std::int64_t size = 1;
+  for (const Extent& extent : output.shape) size *= extent.is_static() ? extent.value : n;
+  return size;
+}
+
 /// What the elements are. Where all of the result would cost more than a golden size may, the others are not.
 Reference expected_at(const Package& package, std::span<const std::int64_t> elements, const Inputs& inputs,
                       std::int64_t n) {
   const SparseTensor& weights = package.weights();
   const auto dimension = dimension_of_rows(package);
-  if (!dimension || weights.array("values").size() <= most_products / std::max<std::int64_t>(1, n))
-    return reference(package.algorithm, &weights, inputs.arguments);
   const Operand& output = package.algorithm.operands[package.algorithm.output.operand];
+  const std::int64_t columns = size_of_result(output, n) / std::max<std::int64_t>(1, weights.rows());
+  if (!dimension || weights.array("values").size() <= most_products / std::max<std::int64_t>(1, columns))
+    return reference(package.algorithm, &weights, inputs.arguments);
   std::int64_t behind = 1;
   for (std::size_t d = *dimension + 1; d < output.shape.size(); ++d)
     behind *= output.shape[d].is_static() ? output.shape[d].value : n;
@@ -137,8 +144,7 @@ std::string print_golden(const Package& package) {
   for (const std::int64_t n : golden_sizes(package)) {
     Inputs inputs;
     fill(inputs, package, n);
-    std::int64_t size = 1;
-    for (const Extent& extent : output.shape) size *= extent.is_static() ? extent.value : n;
+    const std::int64_t size = size_of_result(output, n);
     const std::int64_t taken = std::min(size, samples);
     std::vector<std::int64_t> places;
     for (std::int64_t i = 0; i < taken; ++i)

@@ -46,7 +46,8 @@ std::string content_of(const std::string& flag, const std::string& path) {
 
 /// The size that kernels may leave to the launch: columns of a product, images of a convolution.
 struct OpenSize {
-  std::string index, extent;  ///< of the algorithm; what it is called where it is open
+  std::string index;   ///< its name in the algorithm
+  std::string extent;  ///< what it is called where it is open
   std::string flag;
 };
 

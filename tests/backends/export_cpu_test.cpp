@@ -80,6 +80,16 @@ TEST(ExportForProcessors, ProductsWork) {
   expect_works(product());
 }
 
+/// More products than golden data may cost: those of the rows that are compared alone are made.
+TEST(ExportForProcessors, LargeSizesOfTheirOwnWork) {
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = 512, .columns = 640, .sparsity = 0.5, .seed = 3}), formats::csr()));
+  expect_works(of_levels([&](const Target& target) {
+    return cpu_rows(spmm_algorithm(512, 640, 640, DType::f32, {.bias = true}, ProductLayout::kn_nm), weights,
+                    target);
+  }));
+}
+
 TEST(ExportForProcessors, ScalesOfWeightsOfAByteWork) {
   const auto weights = std::make_shared<const SparseTensor>(
       pack(synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.7, .dtype = DType::e4m3, .seed = 2}),

@@ -51,7 +51,7 @@ TEST(Choosing, TakesOperandsAsFrameworksHaveThem) {
   EXPECT_EQ(verified({"--layout", "nk"}).code, 0);
   const VerbAnswer images = verified({"--layout", "nhwc"});
   EXPECT_EQ(images.code, 2);
-  EXPECT_THAT(images.errors, HasSubstr("kn, or nk: [n, k] and [n, m]"));
+  EXPECT_THAT(images.errors, HasSubstr("kn, nk, nk_mn or kn_nm"));
   const VerbAnswer column =
       call_weft(words_of("verify --weights made:M=8,K=8,sparsity=0.5 --op spmv --layout nk"));
   EXPECT_EQ(column.code, 2);
