@@ -268,7 +268,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
        "one whole number from 1 on, such as 256 (export takes 1:512, model tune 1,8,512)",
        [](const std::string& word) { return read_number<std::int64_t>(word).has_value(); });
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
-  add_option(app, "--layout", options.layout, "kn nk nk_mn kn_nm nchw nhwc chwn");
+  add_option(app, "--layout", options.layout, "kn or nk; nchw, nhwc, chwn");
   add_option(app, "--dtype", options.dtype, "f64 f32 f16 bf16 e4m3 e5m2 i8", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
   begin_group(app, "Operands");
